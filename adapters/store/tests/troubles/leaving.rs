@@ -1,9 +1,11 @@
 //! Nodes that leave in trouble.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_sansio_store::StoreError;
+use mcp_sansio_store::{
+    Change, MemoryStore, Store, StoreError, StoreFuture, Stored, Write, Written,
+};
 use serde_json::json;
 
 use crate::kit::{self, Cluster, SlowStore, call, open, request, send, text};
@@ -99,7 +101,7 @@ async fn a_node_that_leaves_sends_what_it_has() {
     leaving.await.unwrap().unwrap();
 }
 
-/// A session is busy until the end of the grace period. That is no error, and its clients are told to come back.
+/// A session is busy until the end of the grace period. That is no error, and a request that comes after it has `Retry-After`.
 #[tokio::test(start_paused = true)]
 async fn a_node_leaves_with_a_busy_session() {
     let cluster = Cluster::new();
@@ -143,4 +145,53 @@ async fn a_node_is_dropped() {
     drop(a);
     tokio::time::sleep(Duration::from_secs(6)).await;
     assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+}
+
+/// The store failed when a client ended its session. A node that leaves removes the record.
+#[tokio::test(start_paused = true)]
+async fn a_node_leaves_after_a_removal_that_failed() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+    let session = open(&a, &a).await;
+    cluster.store.set_failing(true);
+    assert_eq!(kit::end(&a, &session).await, 503);
+    cluster.store.set_failing(false);
+    a.leave(Duration::ZERO).await.unwrap();
+    cluster.network.remove("a").unwrap();
+    assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 404);
+}
+
+/// A node leaves during the write of a sign of life, which the store does after the removal. The sign does not stay.
+#[tokio::test(start_paused = true)]
+async fn a_node_leaves_during_a_sign_of_life() {
+    /// A store that puts signs of life late, and records what was done under their keys last.
+    struct Late(MemoryStore, Arc<Mutex<Option<Change>>>);
+
+    impl Store for Late {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            self.0.read(key)
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            Box::pin(async move {
+                let sign = writes.iter().find(|write| write.key.starts_with("node/"));
+                if let Some(Write { change: change @ Change::Put { .. }, .. }) = sign {
+                    tokio::time::sleep(Duration::from_secs(3)).await;
+                    *self.1.lock().unwrap() = Some(change.clone());
+                } else if let Some(Write { change, .. }) = sign {
+                    *self.1.lock().unwrap() = Some(change.clone());
+                }
+                self.0.write(writes).await
+            })
+        }
+    }
+    let cluster = Cluster::new();
+    let latest = Arc::new(Mutex::new(None));
+    let late = Late(cluster.store.clone(), Arc::clone(&latest));
+    let a = cluster.start_on(Arc::new(late), "a").await;
+    // The second sign of life begins after a second.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    a.leave(Duration::ZERO).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(*latest.lock().unwrap(), Some(Change::Remove));
 }

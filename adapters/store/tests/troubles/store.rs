@@ -115,6 +115,14 @@ async fn nothing_is_kept_of_unknown_sessions() {
     }
     tokio::time::sleep(Duration::from_secs(6)).await;
     assert_eq!(b.known_sessions(), 0);
+    // Many that are looked for at once keep no client from opening a session.
+    for number in 0..10_500_u32 {
+        let (b, body, unknown) = (b.clone(), body.clone(), format!("{number:032x}"));
+        tokio::spawn(async move { send(&b, &unknown, &body).await });
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(b.known_sessions(), 10_500);
+    assert_eq!(b.handle(request(None, &kit::initialize())).await.status(), 200);
     assert_eq!(end(&a, &known).await, 200);
     assert_eq!(a.known_sessions(), 0);
 }
@@ -188,11 +196,13 @@ async fn the_writes_of_a_store_hang() {
     tokio::time::sleep(Duration::from_millis(900)).await;
     let b = cluster.start_on(hanging(), "b").await;
     let session = open(&a, &a).await;
-    for _ in 0..400 {
+    // The sign of this node has ended, and that of the other one has not. No request has seen it a moment ago.
+    tokio::time::sleep_until(from + Duration::from_millis(4_350)).await;
+    for _ in 0..200 {
         assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+        assert_eq!(sessions(&[&a, &b]), [1, 0]);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(sessions(&[&a, &b]), [1, 0]);
 }
 
 /// A flood of sessions that are not used leaves nothing behind.
@@ -206,6 +216,8 @@ async fn a_flood_of_sessions() {
         let response = a.handle(request(None, &kit::initialize())).await;
         refused += u32::from(response.status() == 503);
         assert!(a.known_sessions() <= 10_101);
+        // A session that was refused is none of the endpoint.
+        assert!(response.status() == 200 || a.endpoint().sessions() < 100);
     }
     assert!(0 < refused);
     tokio::time::sleep(Duration::from_secs(75)).await;
@@ -213,7 +225,7 @@ async fn a_flood_of_sessions() {
     assert_eq!(open(&a, &a).await.len(), 32);
 }
 
-/// An address that nobody could reach is refused at once.
+/// An address that no node could reach is refused at once.
 #[tokio::test(start_paused = true)]
 async fn the_address_of_a_node_is_checked() {
     for wrong in ["", "10.0.0.7:x", "http://10.0.0.7", "a b", "[::1", "me@a:1"] {
@@ -234,4 +246,53 @@ async fn a_lifetime_without_end() {
     let a = cluster.start("a").await;
     let session = open(&a, &a).await;
     assert_eq!(send(&a, &session, &call(1, "echo", &json!({}))).await.0, 200);
+}
+
+/// A record whose lifetime is shorter than the time between two sweeps of other sessions is renewed as well.
+#[tokio::test(start_paused = true)]
+async fn a_short_lifetime() {
+    let mut cluster = Cluster::new();
+    cluster.options.session_lifetime = Duration::from_secs(30);
+    let (a, b) = (cluster.start("a").await, cluster.start("b").await);
+    let session = open(&a, &a).await;
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    cluster.kill("a");
+    drop(a);
+    assert_eq!(send(&b, &session, &call(1, "echo", &json!({}))).await.0, 200);
+}
+
+/// A store that panics loses the writes of that moment, and no later ones.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics() {
+    struct Panicking(MemoryStore, Arc<Mutex<bool>>);
+
+    impl Store for Panicking {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            self.0.read(key)
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            let panics = *self.1.lock().unwrap();
+            assert!(!panics || writes.iter().any(|write| write.key.starts_with("node/")), "panic");
+            self.0.write(writes)
+        }
+    }
+    let cluster = Cluster::new();
+    let panics = Arc::new(Mutex::new(false));
+    let panicking = Panicking(cluster.store.clone(), Arc::clone(&panics));
+    let a = cluster.start_on(Arc::new(panicking), "a").await;
+    let session = open(&a, &a).await;
+    *panics.lock().unwrap() = true;
+    assert_eq!(send(&a, &session, &subscribe(1, "test://one")).await.0, 503);
+    *panics.lock().unwrap() = false;
+    assert_eq!(send(&a, &session, &subscribe(2, "test://one")).await.0, 200);
+}
+
+/// A session ends if it is not used within ten seconds. If storing it takes longer, its client must not believe in it.
+#[tokio::test(start_paused = true)]
+async fn storing_a_new_session_takes_too_long() {
+    let cluster = Cluster::new();
+    let slow = SlowStore(cluster.store.clone(), Duration::from_secs(11));
+    let a = cluster.start_on(Arc::new(slow), "a").await;
+    assert_eq!(a.handle(request(None, &kit::initialize())).await.status(), 503);
 }
