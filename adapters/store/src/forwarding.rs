@@ -48,7 +48,7 @@ enum Passed {
 
 impl Inner {
     /// Handles a request of a session that another node serves.
-    pub(crate) async fn elsewhere<B>(
+    pub(crate) async fn serve_elsewhere<B>(
         self: &Arc<Self>,
         session: LocalSession,
         (mut node, mut address): (String, String),
@@ -78,7 +78,7 @@ impl Inner {
             match self.place(&session, Look::Always, gone).await {
                 Ok(Place::There(at, reached_at)) => (node, address) = (at, reached_at),
                 Ok(Place::Here(ownership)) => {
-                    return self.here(session, ownership, request()).await;
+                    return self.serve_here(session, ownership, request()).await;
                 }
                 Ok(Place::Nowhere) => {
                     return self.endpoint.handle(request()).await.map(NodeBody::whole);
@@ -135,7 +135,7 @@ impl Inner {
         let sent = tokio::select! {
             biased;
             sent = self.peers.forward(address, request) => sent,
-            () = self.gone(node) => Err(ForwardError::Broken),
+            () = self.wait_until_gone(node) => Err(ForwardError::Broken),
         };
         let mut response = match sent {
             Ok(response) => response,
@@ -162,9 +162,9 @@ impl Inner {
         let end = async move {
             tokio::select! {
                 biased;
-                () = inner.gone(&node) => Err("its node gives no sign of life".into()),
+                () = inner.wait_until_gone(&node) => Err("its node gives no sign of life".into()),
                 // The client opens the stream again, at another node.
-                () = inner.left(), if is_event_stream => Ok(()),
+                () = inner.wait_until_left(), if is_event_stream => Ok(()),
             }
         };
         Ok(Passed::Answered(response.map(|body| NodeBody::new(ForwardedBody::new(body, end)))))

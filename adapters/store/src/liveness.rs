@@ -47,7 +47,7 @@ impl Inner {
     /// Whether a node gives signs of life, or it is not known that it gives none: after a failure of the store, the signs of
     /// all nodes are gone, and the others may only be about to renew theirs.
     pub(crate) async fn is_alive(&self, node: &str) -> Result<bool, StoreError> {
-        Ok(self.has_sign(node).await? || !self.is_steady())
+        Ok(self.has_heartbeat(node).await? || !self.is_steady())
     }
 
     /// Whether the store has had the signs of life of this node for as long as a node may be silent. A store that hangs for
@@ -59,7 +59,7 @@ impl Inner {
     }
 
     /// Notes whether a sign of life was stored that was begun at this time.
-    fn note_sign(&self, began: Instant, is_stored: bool) {
+    fn note_heartbeat(&self, began: Instant, is_stored: bool) {
         let mut own = lock(&self.liveness.own);
         *own = match *own {
             _ if !is_stored => None,
@@ -70,7 +70,7 @@ impl Inner {
         };
     }
 
-    async fn has_sign(&self, node: &str) -> Result<bool, StoreError> {
+    async fn has_heartbeat(&self, node: &str) -> Result<bool, StoreError> {
         let now = Instant::now();
         if lock(&self.liveness.seen).get(node).is_some_and(|at| now < *at + BELIEVED) {
             return Ok(true);
@@ -85,7 +85,7 @@ impl Inner {
     }
 
     /// Returns when a node gives no signs of life any more. A store that fails is no reason to believe that.
-    pub(crate) async fn gone(&self, node: &str) {
+    pub(crate) async fn wait_until_gone(&self, node: &str) {
         loop {
             tokio::time::sleep(self.options.silence).await;
             if self.is_alive(node).await == Ok(false) {
@@ -111,25 +111,25 @@ impl Inner {
     }
 
     /// Gives a sign of life. It does not wait for the writes of sessions.
-    pub(crate) async fn show_life(&self) -> Result<(), StoreError> {
+    pub(crate) async fn write_heartbeat(&self) -> Result<(), StoreError> {
         let value = self.address.clone().into_bytes();
         let change = Change::Put { value, lifetime: Some(self.options.silence) };
         // No other node writes under this key.
         let write = Write { key: key(&self.id), expected: None, change };
         let began = Instant::now();
         let shown = self.batches.store().write(&[write]).await.map(drop);
-        self.note_sign(began, shown.is_ok());
+        self.note_heartbeat(began, shown.is_ok());
         shown
     }
 
     /// Withdraws the sign of life.
-    pub(crate) async fn show_no_life(&self) -> Result<(), StoreError> {
+    pub(crate) async fn remove_heartbeat(&self) -> Result<(), StoreError> {
         let write = Write { key: key(&self.id), expected: None, change: Change::Remove };
         self.batches.store().write(&[write]).await.map(drop)
     }
 
     /// Gives signs of life until the node has left.
-    pub(crate) async fn show_life_again(node: Weak<Self>) {
+    pub(crate) async fn write_heartbeats(node: Weak<Self>) {
         loop {
             let Some(beat) = node.upgrade().map(|node| node.options.beat) else { return };
             tokio::time::sleep(beat).await;
@@ -137,10 +137,10 @@ impl Inner {
             if node.has_left() {
                 return;
             }
-            let mut shown = node.show_life().await;
+            let mut shown = node.write_heartbeat().await;
             if node.has_left() {
                 // It has left during the write.
-                shown = shown.and(node.show_no_life().await);
+                shown = shown.and(node.remove_heartbeat().await);
             }
             if let Err(error) = shown {
                 (node.options.on_error)(&error);

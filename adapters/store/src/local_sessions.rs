@@ -120,14 +120,14 @@ impl LocalSession {
     }
 
     /// Returns the same session for work that is no request, such as the rest of an event stream.
-    pub(crate) fn beside(&self) -> Self {
+    pub(crate) fn without_request(&self) -> Self {
         let mut entries = self.sessions.lock();
         self.sessions.begin(self.id, &mut entries, false)
     }
 
     pub(crate) async fn lock(&self) -> Locked {
         let guard = Arc::clone(&self.state).lock_owned().await;
-        Locked { guard, session: self.beside() }
+        Locked { guard, session: self.without_request() }
     }
 }
 

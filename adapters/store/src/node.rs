@@ -147,9 +147,9 @@ impl Node {
             forwarded_bytes,
         };
         let inner = Arc::new(inner);
-        inner.show_life().await?;
-        tokio::spawn(Inner::show_life_again(Arc::downgrade(&inner)));
-        tokio::spawn(Inner::sweep_again(Arc::downgrade(&inner)));
+        inner.write_heartbeat().await?;
+        tokio::spawn(Inner::write_heartbeats(Arc::downgrade(&inner)));
+        tokio::spawn(Inner::sweep_periodically(Arc::downgrade(&inner)));
         Ok(Self { inner })
     }
 
@@ -237,7 +237,7 @@ impl Inner {
             return self.unavailable(&"too many sessions are being opened");
         }
         let session = self.sessions.request(id);
-        let ownership = self.own_opened(&session).await;
+        let ownership = self.begin_ownership(&session).await;
         match self.store_session(&session, Some(ownership)).await {
             Ok(()) if self.endpoint.has_session(id) => self.stored(session, ownership, response),
             // Its client has not used it in time, because it does not know it yet.
@@ -263,7 +263,7 @@ impl Inner {
         // An event stream is open for long, and refused if its last event is unknown: its node must be the right one.
         let look = if request.method() == Method::GET { Look::Always } else { Look::IfOld };
         match self.place(&session, look, None).await {
-            Ok(Place::Here(ownership)) => self.here(session, ownership, request).await,
+            Ok(Place::Here(ownership)) => self.serve_here(session, ownership, request).await,
             Ok(Place::Nowhere) => {
                 drop(session);
                 self.endpoint.handle(request).await.map(NodeBody::whole)
@@ -275,14 +275,14 @@ impl Inner {
                 empty(StatusCode::MISDIRECTED_REQUEST)
             }
             Ok(Place::There(node, address)) => {
-                self.elsewhere(session, (node, address), request).await
+                self.serve_elsewhere(session, (node, address), request).await
             }
             Err(error) => self.unavailable(&error),
         }
     }
 
     /// Handles a request of a session that is served here.
-    pub(crate) async fn here<B>(
+    pub(crate) async fn serve_here<B>(
         self: &Arc<Self>,
         session: LocalSession,
         ownership: u64,
@@ -304,7 +304,9 @@ impl Inner {
         }
         match self.store_session(&session, Some(ownership)).await {
             // The session waits for the response to a request, and not for an event stream, when the node leaves.
-            Ok(()) if is_event_stream => self.stored(session.beside(), ownership, response),
+            Ok(()) if is_event_stream => {
+                self.stored(session.without_request(), ownership, response)
+            }
             Ok(()) => self.stored(session, ownership, response),
             Err(error) => self.unavailable(&error),
         }
@@ -351,7 +353,7 @@ impl Inner {
     }
 
     /// Waits until the node has left.
-    pub(crate) async fn left(&self) {
+    pub(crate) async fn wait_until_left(&self) {
         // The sender is part of this value.
         _ = self.has_left.subscribe().wait_for(|has_left| *has_left).await;
     }

@@ -51,7 +51,7 @@ pub(crate) enum NotPlaced {
     #[error("this node is leaving")]
     Leaving,
     #[error("the session moves too often")]
-    Restless,
+    MovesTooOften,
 }
 
 impl Inner {
@@ -86,7 +86,7 @@ impl Inner {
         if self.is_leaving() && matches!(*locked, State::Owned(_)) && !self.is_busy(locked.id(), 1)
         {
             // The request is better served at the next node, than interrupted when this one has left.
-            locked = self.part_with(locked).await?;
+            locked = self.hand_over_or_remove(locked).await?;
         }
         if matches!(*locked, State::Owned(_)) {
             if self.is_still_own(&mut locked).await?
@@ -97,7 +97,7 @@ impl Inner {
             self.give_up(&mut locked);
         }
         if matches!(*locked, State::Ended(_)) {
-            locked = self.part_with(locked).await?;
+            locked = self.hand_over_or_remove(locked).await?;
         }
         if matches!(*locked, State::Removed) {
             return Ok(Place::Nowhere);
@@ -106,7 +106,10 @@ impl Inner {
     }
 
     /// Hands a session over that this node serves, or removes the record of one that has ended here.
-    async fn part_with(self: &Arc<Self>, mut locked: Locked) -> Result<Locked, StoreError> {
+    async fn hand_over_or_remove(
+        self: &Arc<Self>,
+        mut locked: Locked,
+    ) -> Result<Locked, StoreError> {
         let inner = Arc::clone(self);
         let parting = async move {
             match &*locked {
@@ -152,7 +155,7 @@ impl Inner {
             }
             // Another node was faster.
         }
-        Err(NotPlaced::Restless)
+        Err(NotPlaced::MovesTooOften)
     }
 
     /// Takes a session over that no node serves. `None` if another node has changed the record.
@@ -171,7 +174,7 @@ impl Inner {
             return Err(NotPlaced::Leaving);
         }
         match self.endpoint.restore_session(&record.session) {
-            Ok(()) => Ok(self.own(locked, version).await?.map(Place::Here)),
+            Ok(()) => Ok(self.write_ownership(locked, version).await?.map(Place::Here)),
             // Another node may have room.
             Err(error @ (RestoreSessionError::Full | RestoreSessionError::Present)) => {
                 Err(error.into())
@@ -185,7 +188,11 @@ impl Inner {
     }
 
     /// Makes this node the one of a session that was just restored. `None` if another node has changed the record.
-    async fn own(&self, locked: &mut Locked, version: u64) -> Result<Option<u64>, StoreError> {
+    async fn write_ownership(
+        &self,
+        locked: &mut Locked,
+        version: u64,
+    ) -> Result<Option<u64>, StoreError> {
         let id = locked.id();
         let began = Instant::now();
         let Some(saved) = self.save(id) else {
@@ -217,7 +224,7 @@ impl Inner {
     }
 
     /// Notes that this node serves a session that was just opened. Its record is not written yet.
-    pub(crate) async fn own_opened(&self, session: &LocalSession) -> u64 {
+    pub(crate) async fn begin_ownership(&self, session: &LocalSession) -> u64 {
         let (ownership, now) = (self.next_ownership(), Instant::now());
         let owned = Owned { ownership, version: 0, saved: None, stored_at: now, seen_at: now };
         *session.lock().await = State::Owned(owned);

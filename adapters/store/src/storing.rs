@@ -46,7 +46,7 @@ impl Inner {
             State::Owned(owned) if ownership.is_none_or(|number| number == owned.ownership) => {
                 match self.endpoint.save_session(locked.id()) {
                     Some(latest) if self.is_stored(owned, &latest) => {
-                        return self.see(&mut locked).await;
+                        return self.confirm_ownership(&mut locked).await;
                     }
                     changed @ Some(_) => latest = changed,
                     // The client has ended the session, or the session has ended by itself.
@@ -70,7 +70,7 @@ impl Inner {
     }
 
     /// Looks whether a session still belongs to this node, unless it was looked a moment ago.
-    async fn see(&self, locked: &mut Locked) -> Result<(), NotStored> {
+    async fn confirm_ownership(&self, locked: &mut Locked) -> Result<(), NotStored> {
         let is_own = match &**locked {
             State::Owned(owned) if owned.seen_at.elapsed() < self.options.silence => true,
             _ => self.is_still_own(locked).await?,

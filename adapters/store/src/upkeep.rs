@@ -34,7 +34,7 @@ const LONGEST_GRACE: Duration = Duration::from_secs(24 * 3600);
 
 impl Inner {
     /// Renews the records of sessions until the node is dropped.
-    pub(crate) async fn sweep_again(node: Weak<Self>) {
+    pub(crate) async fn sweep_periodically(node: Weak<Self>) {
         loop {
             let Some(inner) = node.upgrade() else { return };
             let options = &inner.options;
@@ -93,7 +93,7 @@ impl Inner {
         }
         let (_, handed_over) = self.hand_over_until(Instant::now() + LAST_WRITES, true).await;
         self.set_left();
-        result.and(handed_over).and(self.show_no_life().await)
+        result.and(handed_over).and(self.remove_heartbeat().await)
     }
 
     /// Hands over as [`hand_over`](Self::hand_over) does, and waits for that until `end`. It goes on by itself.
