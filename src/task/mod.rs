@@ -91,7 +91,8 @@
 //! - **Subscriptions to tasks** (`taskIds`) are granted by the program: with
 //!   [`Listening::Asked`](crate::config::Listening::Asked) it receives the request, and answers with
 //!   [`ConnectionTasks::grant`](crate::drive::ConnectionTasks::grant).
-//! - **To survive a crash**, store [`Tasks::save`] of every task that changes.
+//! - **To survive a crash**, store [`Tasks::save`] of every task that changes: after [`Tasks::share`],
+//!   [`Tasks::next_changed`] returns them.
 //!
 //! # Structure
 //!
@@ -107,6 +108,7 @@ mod mail;
 mod new;
 mod record;
 mod records;
+mod sharing;
 mod snapshot;
 mod status;
 mod tasks;

@@ -31,6 +31,7 @@ pub struct NewTask {
     pub(crate) ttl: Option<Option<Duration>>,
     pub(crate) poll_interval: Option<Duration>,
     pub(crate) message: Option<String>,
+    pub(crate) checkpoint: Option<String>,
     pub(crate) immediate_response: Option<String>,
 }
 
@@ -42,6 +43,7 @@ impl NewTask {
             ttl: None,
             poll_interval: None,
             message: None,
+            checkpoint: None,
             immediate_response: None,
         }
     }
@@ -72,6 +74,13 @@ impl NewTask {
     /// Sets the initial status message, for people.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
+        self
+    }
+
+    /// Sets a text with which another process can continue the work, such as the arguments of the tool. It is kept in the
+    /// [`TaskRecord`](super::TaskRecord), and never sent. See [`Tasks::set_checkpoint`](super::Tasks::set_checkpoint).
+    pub fn checkpoint(mut self, checkpoint: impl Into<String>) -> Self {
+        self.checkpoint = Some(checkpoint.into());
         self
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Record {
     pub(crate) ttl: Option<Duration>,
     pub(crate) poll_interval: Option<Duration>,
     pub(crate) message: Option<String>,
+    /// The text with which another process can continue the work. It is never sent.
+    pub(crate) checkpoint: Option<String>,
     pub(crate) state: State,
     pub(crate) cancel_requested: bool,
     pub(crate) inputs: TaskInputs,
@@ -211,7 +213,9 @@ impl Record {
         let message = self.message.as_ref().map_or(0, String::len);
         let wanted: usize = self.inputs.wanted.iter().map(Wanted::bytes).sum();
         let used: usize = self.inputs.used_keys.iter().map(String::len).sum();
-        self.id.len() + self.request.kept.bytes() + message + self.state.bytes() + wanted + used
+        let checkpoint = self.checkpoint.as_ref().map_or(0, String::len);
+        let texts = self.id.len() + message + checkpoint;
+        texts + self.request.kept.bytes() + self.state.bytes() + wanted + used
     }
 
     /// The time at which the task may be forgotten.
@@ -250,6 +254,7 @@ impl Default for Record {
             ttl: None,
             poll_interval: None,
             message: None,
+            checkpoint: None,
             state: State::default(),
             cancel_requested: false,
             inputs: TaskInputs::default(),

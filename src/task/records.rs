@@ -6,7 +6,7 @@ use super::key::TaskKey;
 use super::record::Record;
 use super::status::Status;
 use crate::handle::{ConnectionNumber, Requestor};
-use crate::ordered::Ordered;
+use crate::ordered::{Ordered, OrderedSet};
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
 
@@ -27,6 +27,8 @@ pub(crate) struct Records {
     pub(super) next_serial: u64,
     /// The bytes that count towards [`TasksConfig::bytes`].
     pub(super) bytes: usize,
+    /// The tasks that have changed, if changes are tracked.
+    pub(super) changed: Option<OrderedSet<TaskKey>>,
 }
 
 impl Records {
@@ -39,6 +41,7 @@ impl Records {
             deadlines: Deadlines::NONE,
             next_serial: 0,
             bytes: 0,
+            changed: None,
         }
     }
 
@@ -120,6 +123,21 @@ impl Records {
         let bytes = record.bytes();
         let before = core::mem::replace(&mut record.counted, bytes);
         self.bytes = self.bytes.saturating_sub(before).saturating_add(bytes);
+        self.note_change(key);
+    }
+
+    /// Forgets that a task has changed, because it is as it is stored.
+    pub(super) fn forget_change(&mut self, key: TaskKey) {
+        if let Some(changed) = &mut self.changed {
+            changed.remove(&key);
+        }
+    }
+
+    /// Notes that a task has changed, has begun or is forgotten.
+    fn note_change(&mut self, key: TaskKey) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(key, ());
+        }
     }
 
     /// Inserts a task with a unique serial number.
@@ -150,6 +168,7 @@ impl Records {
         if let Some(deadline) = deadline {
             self.deadlines.set(place.index, serial, deadline);
         }
+        self.note_change(TaskKey(place));
         Ok(TaskKey(place))
     }
 
@@ -167,6 +186,7 @@ impl Records {
         }
         self.deadlines.clear(key.0.index);
         self.table.remove(key.0, Ending::Closed);
+        self.note_change(key);
         Some(record)
     }
 
@@ -177,6 +197,7 @@ impl Records {
             Some(deadline) => self.deadlines.set(key.0.index, record.serial, deadline),
             None => self.deadlines.clear(key.0.index),
         }
+        self.note_change(key);
     }
 
     /// The time at which the first task expires.

@@ -37,6 +37,8 @@ pub struct TaskRecord {
     request: RequestRecord,
     times: TimesRecord,
     message: Option<String>,
+    #[serde(default)]
+    checkpoint: Option<String>,
     status: String,
     cancel_requested: bool,
     /// The result, JSON.
@@ -155,6 +157,7 @@ impl TaskRecord {
                 poll_interval_ms: record.poll_interval.map(millis),
             },
             message: record.message.clone(),
+            checkpoint: record.checkpoint.clone(),
             status: String::from(record.status().name()),
             cancel_requested: record.cancel_requested,
             result,
@@ -164,7 +167,7 @@ impl TaskRecord {
         }
     }
 
-    fn read(self) -> Result<Record, RestoreError> {
+    pub(super) fn read(self) -> Result<Record, RestoreError> {
         use RestoreError::Corrupt;
         let request = self.request.read()?;
         let state = match Status::from_name(&self.status).ok_or(Corrupt("status"))? {
@@ -198,6 +201,7 @@ impl TaskRecord {
             ttl: self.times.ttl_ms.map(Duration::from_millis),
             poll_interval: self.times.poll_interval_ms.map(Duration::from_millis),
             message: self.message,
+            checkpoint: self.checkpoint,
             state,
             cancel_requested: self.cancel_requested,
             inputs: TaskInputs { wanted, used_keys: self.used_keys },
@@ -319,7 +323,14 @@ impl Tasks {
     pub fn restore(&mut self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
         /// Larger than any process reaches, and small enough to count on from.
         const LAST_SERIAL: u64 = u64::MAX / 2;
-        let record = record.read()?;
+        let mut record = record.read()?;
+        // Two processes may have chosen the same number at the same time.
+        while self.is_shared()
+            && record.serial < LAST_SERIAL
+            && self.records.has_serial(record.owner, record.serial)
+        {
+            record.serial += 1;
+        }
         if LAST_SERIAL < record.serial {
             return Err(RestoreError::Corrupt("serial"));
         }
@@ -330,9 +341,11 @@ impl Tasks {
             return Err(RestoreError::Corrupt("id"));
         }
         // The next serial number must exist.
-        self.records.insert(&self.config, record).map_err(|error| match error {
+        let restored = self.records.insert(&self.config, record).map_err(|error| match error {
             TaskError::TooManyBytes => RestoreError::TooManyBytes,
             _ => RestoreError::TooManyTasks,
-        })
+        })?;
+        self.records.forget_change(restored);
+        Ok(restored)
     }
 }

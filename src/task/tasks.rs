@@ -124,7 +124,7 @@ impl Tasks {
         // The task has no home yet: nothing is sent about it before it has been announced.
         let token_of = Some(origin.connection);
         let links = Links { token: origin.token, token_of, ..Links::default() };
-        let serial = self.records.next_serial;
+        let serial = self.next_serial(now);
         let record = Record {
             id: new.id,
             owner: origin.owner,
@@ -140,6 +140,7 @@ impl Tasks {
             ttl,
             poll_interval,
             message: new.message,
+            checkpoint: new.checkpoint,
             links,
             ..Record::default()
         };

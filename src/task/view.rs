@@ -48,6 +48,11 @@ impl<'t> TaskView<'t> {
         self.0.message.as_deref()
     }
 
+    /// The text with which another process can continue the work ([`NewTask::checkpoint`](super::NewTask::checkpoint)).
+    pub fn checkpoint(&self) -> Option<&'t str> {
+        self.0.checkpoint.as_deref()
+    }
+
     /// The time at which the task was begun.
     pub const fn created(&self) -> Instant {
         self.0.created

@@ -134,6 +134,28 @@ impl Tasks {
         Ok(())
     }
 
+    /// Sets the text with which another process can continue the work: see [`NewTask::checkpoint`](super::NewTask::checkpoint). Peers do not see it, so
+    /// the time of the last change stays.
+    ///
+    /// # Errors
+    ///
+    /// As for [`cancel`](Self::cancel), and [`TaskError::TooManyBytes`] if the text would exceed
+    /// [`TasksConfig::bytes`](super::TasksConfig::bytes).
+    pub fn set_checkpoint(
+        &mut self,
+        key: TaskKey,
+        checkpoint: Option<&str>,
+    ) -> Result<(), TaskError> {
+        let before = self.records.going_on(key)?.checkpoint.as_ref().map_or(0, String::len);
+        let more = checkpoint.map_or(0, str::len).saturating_sub(before);
+        if !self.records.has_room_for(&self.config, more) {
+            return Err(TaskError::TooManyBytes);
+        }
+        self.records.going_on(key)?.checkpoint = checkpoint.map(String::from);
+        self.records.count_again(key);
+        Ok(())
+    }
+
     /// Sets the recommended time between two polls of the task.
     ///
     /// # Errors
@@ -220,6 +242,7 @@ impl Tasks {
         let Some(record) = self.records.get_mut(key) else { return };
         record.state = state;
         record.message = message;
+        record.checkpoint = None;
         record.updated = record.updated.max(now);
         self.mail.ended(key, record);
         self.records.count_again(key);
@@ -301,6 +324,8 @@ impl Tasks {
         record.cancel_requested = true;
         if at_once {
             self.end(key, State::Cancelled, None, now);
+        } else {
+            self.records.count_again(key);
         }
         at_once
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::task::{
-    NewTask, Status, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig,
+    NewTask, Status, TaskError, TaskEvent, TaskKey, TaskNews, TaskRecord, Tasks, TasksConfig,
 };
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{ClientRequest, ErrorCode, Instant, Revision, ServerEvent};
@@ -27,6 +27,10 @@ struct Run {
     tasks: Tasks,
     expected: BTreeMap<String, Expected>,
     begun: u32,
+    /// The records that were stored after each reported change, by key. `None` if changes are not reported.
+    stored: Option<BTreeMap<TaskKey, TaskRecord>>,
+    /// The copies of another process.
+    copies: Tasks,
 }
 
 /// Runs `steps` operations and compares the tasks with the model after each.
@@ -34,17 +38,25 @@ pub fn check_tasks(choices: &mut Choices, steps: usize) {
     let mut of_server = config::server_of_both_eras();
     of_server.capabilities = of_server.capabilities.with_tasks();
     let side = ServerSide::ready_with(of_server, Revision::V2025_11_25);
-    let (tasks, expected) = (Tasks::new(config()), BTreeMap::new());
-    let mut run = Run { side, tasks, expected, begun: 0 };
+    let (mut tasks, mut copies) = (Tasks::new(config()), Tasks::new(config()));
+    let is_shared = choices.one_in(2);
+    if is_shared {
+        tasks.share();
+        copies.share();
+    }
+    let stored = is_shared.then(BTreeMap::new);
+    let mut run = Run { side, tasks, expected: BTreeMap::new(), begun: 0, stored, copies };
     for _ in 0..steps {
         if choices.is_exhausted() {
             break;
         }
         run.step(choices);
         run.compare();
+        run.store(choices);
     }
     run.wait(Duration::from_secs(48 * 3_600));
     run.compare();
+    run.store(choices);
     assert_eq!(run.expected.values().filter(|task| task.until.is_some()).count(), 0);
 }
 
@@ -103,7 +115,7 @@ impl Run {
         let id = tasks.get(key).unwrap().id().to_owned();
         let expected = expected.get_mut(&id).unwrap();
         let now = side.now;
-        let (done, status) = match choices.below(7) {
+        let (done, status) = match choices.below(8) {
             0 => (tasks.complete(key, &json!({"content": []}), now), Status::Completed),
             1 => (tasks.fail(key, ErrorCode::new(-7), "broken", now), Status::Failed),
             2 => (tasks.cancel(key, now), Status::Cancelled),
@@ -113,6 +125,10 @@ impl Run {
                 (tasks.require_input(key, &required, now), Status::InputRequired)
             }
             5 => (tasks.set_message(key, Some("going on"), now), expected.status),
+            6 => {
+                let checkpoint = format!("step {}", choices.below(4));
+                (tasks.set_checkpoint(key, Some(&checkpoint)), expected.status)
+            }
             _ => {
                 let ttl = choices.one_in(2).then(|| Duration::from_millis(choices.below(4_000)));
                 tasks.set_ttl(key, ttl).unwrap();
@@ -155,6 +171,46 @@ impl Run {
         assert_eq!(tasks.save_all().collect::<Vec<_>>(), records);
     }
 
+    /// Stores the tasks that are reported as changed, which must be all that have changed, and copies them in another process.
+    /// A cancellation of a copy reaches the task.
+    fn store(&mut self, choices: &mut Choices) {
+        let Self { side, tasks, expected, stored, copies, .. } = self;
+        let Some(stored) = stored else { return assert!(!tasks.has_changed()) };
+        while let Some(key) = tasks.next_changed() {
+            match (tasks.save(key), stored.remove(&key)) {
+                (Some(record), _) => {
+                    let copy = copies.refresh(record.clone()).unwrap();
+                    assert_eq!(shown(copies, copy), shown(tasks, key));
+                    stored.insert(key, record);
+                }
+                (None, Some(record)) => {
+                    let copy = copies.find(record.id()).unwrap();
+                    assert!(copies.remove(copy));
+                }
+                (None, None) => {}
+            }
+        }
+        let saved: BTreeMap<_, _> =
+            tasks.iter().filter_map(|(key, _)| Some((key, tasks.save(key)?))).collect();
+        assert_eq!(*stored, saved);
+        while copies.next_changed().is_some() {}
+        let keys: Vec<TaskKey> = copies.iter().map(|(key, _)| key).collect();
+        if !choices.one_in(8) {
+            return;
+        }
+        let Some(copy) = choices.pick(&keys) else { return };
+        let was_going_on = copies.cancel(copy, side.now).is_ok();
+        let record = copies.save(copy).unwrap();
+        let id = record.id().to_owned();
+        let merged = tasks.merge(record.clone(), side.now);
+        if was_going_on {
+            let key = tasks.find(&id).unwrap();
+            assert_eq!(merged, Ok(Some(TaskNews::Cancelled(key))));
+            expected.get_mut(&id).unwrap().status = Status::Cancelled;
+            assert_eq!(tasks.merge(record, side.now), Ok(None));
+        }
+    }
+
     /// Sends a client's request about an existing or invented task.
     fn ask(&mut self, choices: &mut Choices) {
         let methods = ["tasks/get", "tasks/cancel", "tasks/list", "tasks/result", "tasks/update"];
@@ -181,4 +237,11 @@ impl Run {
             self.expected.iter().map(|(id, task)| (id.clone(), task.status)).collect();
         assert_eq!(found, expected);
     }
+}
+
+/// A task without the number that differs between processes.
+fn shown(tasks: &Tasks, key: TaskKey) -> serde_json::Value {
+    let mut record = serde_json::to_value(tasks.save(key)).unwrap();
+    record["serial"] = serde_json::Value::Null;
+    record
 }

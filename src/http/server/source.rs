@@ -47,7 +47,7 @@ impl RequestSource {
     }
 
     /// Returns the owner of the tasks that a request reaches, in this session or without a session.
-    pub(super) fn requestor(&self, session: Option<SessionId>) -> Requestor {
+    pub fn requestor(&self, session: Option<SessionId>) -> Requestor {
         match session {
             _ if self.has_principal() => Requestor::Principal(self.principal),
             Some(session) => Requestor::Session(session.number()),

@@ -8,6 +8,7 @@ mod cancelling;
 #[path = "../../schema/official/closed.rs"]
 mod closed;
 mod connections;
+mod copies;
 mod forms;
 mod gating;
 mod input;
