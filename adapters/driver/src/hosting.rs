@@ -38,7 +38,7 @@ impl<M: Machine> Wire<M> {
             shared.sweep(now);
             machine.tasks(&mut shared.tasks).begin(id, new, now, out)
         })?;
-        Ok(TaskHandle::new(key, tasks, self.weak()))
+        Ok(TaskHandle::new(key, tasks, Some(self.weak())))
     }
 
     /// Passes the answer to a request of a task, or the failure of that request, to the task.
@@ -104,7 +104,10 @@ impl<M: Machine> Link for Wire<M> {
     fn send_task_news(self: Arc<Self>) {
         let Some(tasks) = &self.tasks else { return };
         let mut state = self.lock();
-        serve_tasks(&mut state, &mut tasks.lock(), self.clock.now());
+        let mut shared = tasks.lock();
+        serve_tasks(&mut state, &mut shared, self.clock.now());
+        state.after.wake(shared.woken());
+        drop(shared);
         self.release(state);
     }
 

@@ -97,6 +97,11 @@ impl ConnectionOptions {
         }
     }
 
+    /// Returns the [tasks](Self::tasks) of the connections.
+    pub const fn shared_tasks(&self) -> Option<&SharedTasks> {
+        self.tasks.as_ref()
+    }
+
     /// Returns the number of the next connection, if connections share tasks. The number identifies the connection
     /// among them.
     pub fn next_connection(&self) -> Option<ConnectionNumber> {

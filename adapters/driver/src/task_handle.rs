@@ -30,12 +30,12 @@ const A_LITTLE: Duration = Duration::from_millis(10);
 pub struct TaskHandle {
     key: TaskKey,
     tasks: SharedTasks,
-    /// The connection of the original request.
-    home: Weak<dyn Link>,
+    /// The connection of the original request, unless that was one of another process.
+    home: Option<Weak<dyn Link>>,
 }
 
 impl TaskHandle {
-    pub(crate) fn new(key: TaskKey, tasks: &SharedTasks, home: Weak<dyn Link>) -> Self {
+    pub(crate) fn new(key: TaskKey, tasks: &SharedTasks, home: Option<Weak<dyn Link>>) -> Self {
         Self { key, tasks: tasks.clone(), home }
     }
 
@@ -98,6 +98,16 @@ impl TaskHandle {
         self.with(|tasks, now| tasks.set_message(self.key, Some(message), now))
     }
 
+    /// Sets the text with which another process can continue the work ([`Tasks::set_checkpoint`]): how far the work has
+    /// come.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete`](Self::complete).
+    pub fn set_checkpoint(&self, checkpoint: &str) -> Result<(), TaskError> {
+        self.with(|tasks, _| tasks.set_checkpoint(self.key, Some(checkpoint)))
+    }
+
     /// Sends a progress notification to the requestor of the task, if it requested progress in a session that is
     /// still open. All other peers see only the [message](Self::set_message).
     ///
@@ -105,7 +115,7 @@ impl TaskHandle {
     ///
     /// As for [`complete`](Self::complete).
     pub fn progress(&self, progress: Progress<'_>) -> Result<ProgressReport, TaskError> {
-        match self.home.upgrade() {
+        match self.home.as_ref().and_then(Weak::upgrade) {
             Some(home) => home.report(self.key, progress),
             None => self
                 .tasks
@@ -123,6 +133,12 @@ impl TaskHandle {
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<TaskInputs<'_>, TaskError> {
         self.with(|tasks, now| tasks.require_input(self.key, required, now))?;
         Ok(TaskInputs { task: self, place: WakerSlot::NONE })
+    }
+
+    /// Waits for the input that the task requires already: for the work of another process that is
+    /// [continued](SharedTasks::resume). Its output has the responses to the input that was required last.
+    pub const fn inputs(&self) -> TaskInputs<'_> {
+        TaskInputs { task: self, place: WakerSlot::NONE }
     }
 
     /// Whether the work is no longer wanted: the task has been cancelled, its cancellation has been requested, it

@@ -6,8 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, Weak};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::request::Requestor;
@@ -16,6 +17,7 @@ use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
 use crate::clock::Clock;
 use crate::sync::{Mutex, MutexGuard};
+use crate::task_handle::TaskHandle;
 use crate::wakers::{WakerSlot, Wakers};
 
 /// Tasks that outlive the connections on which they began. Clones share the tasks.
@@ -52,6 +54,8 @@ pub(crate) struct Shared {
     waiting: HashMap<TaskKey, Wakers>,
     /// The wakers to wake after the lock is released.
     woken: Vec<Waker>,
+    /// The futures that wait for a task that has changed.
+    savers: Wakers,
     /// The earliest expiry of a task that the connections know.
     watched: Option<Instant>,
     /// The open connections.
@@ -85,7 +89,7 @@ impl SharedTasks {
     /// [`TaskHandle::is_cancelled`](crate::TaskHandle::is_cancelled).
     ///
     /// Tasks that were saved elsewhere can be restored with [`with`](Self::with), so that their results are
-    /// accessible. Only tasks that began in this process can continue.
+    /// accessible, and their work can continue ([`resume`](Self::resume)).
     pub fn new(config: TasksConfig) -> Self {
         Self::with_clock(config, Clock::default())
     }
@@ -124,6 +128,29 @@ impl SharedTasks {
         })
     }
 
+    /// Reads the tasks, or takes note of their changes ([`Tasks::next_changed`]). All operations on tasks wait in the
+    /// meantime, as for [`with`](Self::with); but no waiting work looks at its task afterwards, so `act` must change none.
+    pub fn inspect<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
+        let (mut shared, now) = (self.lock(), self.now());
+        act(&mut shared.tasks, now)
+    }
+
+    /// Waits until a task has changed that [`Tasks::next_changed`] returns. The tasks must be
+    /// [shared](Tasks::share).
+    pub fn changed(&self) -> impl Future<Output = ()> + use<'_> {
+        TasksChanged { tasks: self, place: WakerSlot::NONE }
+    }
+
+    /// Returns a handle for the work of a task that was [restored](Tasks::restore), so that this process continues it.
+    /// `None` if there is no such task, or it has ended.
+    ///
+    /// A task has one handle: with a second one, the task fails as soon as the first of them is dropped.
+    pub fn resume(&self, key: TaskKey) -> Option<TaskHandle> {
+        let is_open =
+            |tasks: &mut Tasks, _| tasks.get(key).is_some_and(|task| !task.status().is_final());
+        self.inspect(is_open).then(|| TaskHandle::new(key, self, None))
+    }
+
     /// Runs `act` on the tasks that have not expired, and then all side effects.
     pub(crate) fn change<T>(&self, act: impl FnOnce(&mut Shared, Instant) -> T) -> T {
         let (mut shared, now) = (self.lock(), self.now());
@@ -160,6 +187,7 @@ impl SharedTasks {
 
     /// Releases the lock, wakes waiting futures, and makes all connections send their news.
     pub(crate) fn release(&self, mut shared: MutexGuard<'_, Shared>) {
+        shared.wake_savers();
         let (links, woken) = (shared.links_with_news(None), std::mem::take(&mut shared.woken));
         let watching = shared.links_to_watch(None);
         drop(shared);
@@ -255,7 +283,14 @@ impl Shared {
 
     /// Returns the wakers to wake after the lock is released.
     pub(crate) fn woken(&mut self) -> impl Iterator<Item = Waker> {
+        self.wake_savers();
         self.woken.drain(..)
+    }
+
+    fn wake_savers(&mut self) {
+        if self.tasks.has_changed() {
+            self.woken.extend(self.savers.take());
+        }
     }
 
     /// Registers the waker of `context` for changes of a running task. Returns the waker that it replaces.
@@ -296,6 +331,35 @@ impl Shared {
         if let Some(waiting) = self.waiting.get_mut(&key) {
             self.woken.extend(waiting.take());
         }
+    }
+}
+
+/// A future that is ready when a task has changed.
+struct TasksChanged<'t> {
+    tasks: &'t SharedTasks,
+    place: WakerSlot,
+}
+
+impl Future for TasksChanged<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { tasks, place } = &mut *self;
+        let mut shared = tasks.lock();
+        if shared.tasks.has_changed() {
+            return Poll::Ready(());
+        }
+        let old = shared.savers.register(place, context);
+        drop(shared);
+        drop(old);
+        Poll::Pending
+    }
+}
+
+impl Drop for TasksChanged<'_> {
+    fn drop(&mut self) {
+        let left = self.tasks.lock().savers.remove(&self.place);
+        drop(left);
     }
 }
 

@@ -1,0 +1,141 @@
+//! Tasks that another process has begun.
+
+use std::pin::pin;
+use std::sync::mpsc::channel;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::model::CallToolResult;
+use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::task::{Status, TaskError, TaskKey, TaskRecord};
+use mcp_sansio::{ErrorCode, Instant};
+use mcp_sansio_std::SharedTasks;
+use serde_json::{Value, json};
+
+/// The record of a task that requires an input.
+fn record(id: &str) -> Value {
+    let request = json!({"method": "tools/call", "revision": "2026-07-28",
+        "capabilities": ["elicitation"], "form": null});
+    let times = json!({"created_ns": 0, "updated_ns": 0, "ttl_ms": null, "poll_interval_ms": null});
+    let wanted = json!([{"key": "name", "method": "elicitation/create",
+        "params": "{\"message\":\"m\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}",
+        "is_open": true, "answer": null}]);
+    json!({"id": id, "owner": 0, "owner_kind": "unknown", "serial": 1, "request": request,
+        "times": times, "message": null, "checkpoint": "half", "status": "input_required",
+        "cancel_requested": false, "result": null, "error": null, "wanted": wanted,
+        "used_keys": []})
+}
+
+fn read(record: &Value) -> TaskRecord {
+    serde_json::from_value(record.clone()).unwrap()
+}
+
+fn restored(tasks: &SharedTasks, id: &str) -> TaskKey {
+    tasks.with(|tasks, _| tasks.restore(read(&record(id))).unwrap())
+}
+
+fn status(tasks: &SharedTasks, key: TaskKey) -> Status {
+    tasks.inspect(|tasks, _| tasks.get(key).unwrap().status())
+}
+
+/// The work of a restored task continues: with the input that it waits for, its checkpoint and its result.
+#[test]
+fn the_work_of_a_restored_task_continues() {
+    let tasks = SharedTasks::default();
+    let key = restored(&tasks, "a");
+    let handle = tasks.resume(key).unwrap();
+    assert_eq!(handle.key(), key);
+    let report = handle.progress(Progress::new(1));
+    assert_eq!(report, Ok(ProgressReport::NotWanted), "its requestor is elsewhere");
+    handle.set_checkpoint("more").unwrap();
+    let checkpoint = |tasks: &mut mcp_sansio::task::Tasks, _: Instant| {
+        tasks.get(key).unwrap().checkpoint().map(str::to_owned)
+    };
+    assert_eq!(tasks.inspect(checkpoint).as_deref(), Some("more"));
+    let (sender, receiver) = channel();
+    let worker = thread::spawn(move || {
+        sender.send(()).unwrap();
+        let inputs = handle.inputs().wait().unwrap();
+        handle.complete(&CallToolResult::text(inputs.as_json().to_owned())).unwrap();
+    });
+    receiver.recv().unwrap();
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!(status(&tasks, key), Status::InputRequired);
+    let mut given = record("a");
+    given["status"] = "working".into();
+    given["wanted"][0]["is_open"] = false.into();
+    given["wanted"][0]["answer"] = r#"{"action":"decline"}"#.into();
+    tasks.with(|tasks, now| tasks.merge(read(&given), now)).unwrap();
+    worker.join().unwrap();
+    assert_eq!(status(&tasks, key), Status::Completed);
+    let result = tasks
+        .inspect(|tasks, _| tasks.get(key).unwrap().result().map(|result| result.into_owned()));
+    let result = result.unwrap();
+    assert!(result.as_json().contains("decline"), "{}", result.as_json());
+    // The task has ended.
+    assert!(tasks.resume(key).is_none());
+}
+
+/// A restored task fails if its work is forgotten, and has no handle after that.
+#[test]
+fn a_resumed_handle_that_is_dropped() {
+    let tasks = SharedTasks::default();
+    let key = restored(&tasks, "a");
+    drop(tasks.resume(key).unwrap());
+    assert_eq!(status(&tasks, key), Status::Failed);
+    assert!(tasks.resume(key).is_none());
+    tasks.with(|tasks, _| tasks.remove(key));
+    assert!(tasks.resume(key).is_none(), "it is forgotten");
+}
+
+/// Work whose task was taken over by another process learns that it is not wanted.
+#[test]
+fn a_handle_of_a_forgotten_task() {
+    let tasks = SharedTasks::default();
+    let key = restored(&tasks, "a");
+    let handle = tasks.resume(key).unwrap();
+    assert!(!handle.is_cancelled());
+    tasks.with(|tasks, _| tasks.remove(key));
+    // The same task again is another one for this work.
+    let again = restored(&tasks, "a");
+    assert!(handle.is_cancelled());
+    assert_eq!(handle.complete(&CallToolResult::text("late")), Err(TaskError::Unknown));
+    drop(handle);
+    assert_eq!(status(&tasks, again), Status::InputRequired);
+}
+
+/// A program that stores its tasks is woken by each change, whatever made it.
+#[test]
+fn changes_wake_who_stores_them() {
+    let tasks = SharedTasks::default();
+    tasks.with(|tasks, _| tasks.share());
+    let key = restored(&tasks, "a");
+    let handle = tasks.resume(key).unwrap();
+    {
+        let mut changed = pin!(tasks.changed());
+        let poll = changed.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(poll, Poll::Pending, "a restored task has not changed");
+    }
+    for number in 0..3 {
+        let (waiting, (sender, receiver)) = (tasks.clone(), channel());
+        let storing = thread::spawn(move || {
+            smol::block_on(async {
+                let mut changed = pin!(waiting.changed());
+                let poll = changed.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert_eq!(poll, Poll::Pending);
+                sender.send(()).unwrap();
+                changed.await;
+            });
+            waiting.inspect(|tasks, _| tasks.next_changed())
+        });
+        receiver.recv().unwrap();
+        match number {
+            0 => handle.set_message("going on").unwrap(),
+            1 => handle.fail(ErrorCode::INTERNAL_ERROR, "broken").unwrap(),
+            _ => assert!(tasks.with(|tasks, _| tasks.remove(key))),
+        }
+        assert_eq!(storing.join().unwrap(), Some(key), "{number}");
+    }
+    assert!(!tasks.inspect(|tasks, _| tasks.has_changed()));
+}
