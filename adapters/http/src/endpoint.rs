@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use bytes::Buf;
 use hyper::body::Body;
-use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::http::{
-    Accepted, Destination, Headers, Reply, RequestHead, RequestSource, RequestValidator, SessionId,
-    Sessions, Streams,
+    Accepted, Destination, Headers, Reply, RequestSource, RequestValidator, SessionId, Sessions,
+    Streams,
 };
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{ConnectionNumber, Limits, Phase, Principal, Server, ServerConfig};
@@ -30,6 +29,7 @@ use crate::one_request::OneRequestWires;
 use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
 use crate::protect::{identify, permit};
+use crate::request_head::{fields, head};
 use crate::timekeeper::Timekeeper;
 use crate::unread::refused;
 
@@ -472,20 +472,6 @@ impl Drop for Inner {
 /// Locks a mutex. No code of the application runs under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the header fields of a request.
-pub(crate) fn fields(parts: &Parts) -> Vec<(&str, &[u8])> {
-    // The iterator does not know how many there are.
-    let mut fields = Vec::with_capacity(parts.headers.len());
-    fields.extend(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
-    fields
-}
-
-/// Returns the head of a request.
-pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> RequestHead<'p> {
-    let authority = parts.uri.authority().map(|authority| authority.as_str());
-    RequestHead::new(parts.method.as_str(), fields).authority(authority)
 }
 
 impl fmt::Debug for Endpoint {

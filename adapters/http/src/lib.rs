@@ -126,6 +126,7 @@ mod protect;
 #[path = "no_protection.rs"]
 mod protect;
 mod request_body;
+mod request_head;
 mod restart;
 mod serve;
 mod serve_connection;

@@ -15,11 +15,12 @@ use mcp_sansio::json::ScannedFrame;
 use mcp_sansio_driver::random_bytes;
 
 use crate::body::ResponseBody;
-use crate::endpoint::{Endpoint, Inner, fields, head, lock};
+use crate::endpoint::{Endpoint, Inner, lock};
 use crate::exchange::{Carried, reply};
 use crate::http_request::HttpRequest;
 use crate::identify::Sender;
 use crate::protect::{identify, permit};
+use crate::request_head::{fields, head};
 use crate::unread::refused;
 
 /// The paths for clients that support only 2024-11-05.

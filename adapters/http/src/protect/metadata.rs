@@ -11,9 +11,10 @@ use mcp_sansio::http::{Reply, RequestHead};
 use super::access::Authentication;
 use super::cors::{self, Exposed};
 use crate::body::ResponseBody;
-use crate::endpoint::{Endpoint, Inner, fields, head};
+use crate::endpoint::{Endpoint, Inner};
 use crate::exchange::reply;
 use crate::identify::Sender;
+use crate::request_head::{fields, head};
 
 /// The cache lifetime of the document, short enough that clients notice a change of issuers.
 const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
