@@ -41,6 +41,14 @@ impl ResponseBody {
         Self { kind: Kind::Events(Box::new(carried)), _busy: None, until: None }
     }
 
+    /// Returns the bytes of a body that is complete at once, and not read yet. `None` for a stream of events.
+    pub fn as_whole(&self) -> Option<&[u8]> {
+        match &self.kind {
+            Kind::Whole(bytes) => Some(bytes),
+            Kind::Events(_) => None,
+        }
+    }
+
     /// Marks the HTTP connection as busy until the body ends.
     pub(crate) fn during(self, busy: Busy) -> Self {
         Self { _busy: Some(busy), ..self }

@@ -17,9 +17,10 @@ use mcp_sansio::http::{
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{ConnectionNumber, Limits, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
-use mcp_sansio_driver::{Clock, PostEntry, Run, Wire, random_bytes};
+use mcp_sansio_driver::{Clock, PostEntry, Run, SharedTasks, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{clock, spawner};
 
+use crate::before_message::wait_before;
 use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
@@ -169,6 +170,11 @@ impl Endpoint {
         self.inner.options.most_connections
     }
 
+    /// Returns the tasks of the endpoint, if it has any ([`ConnectionOptions::tasks`](crate::ConnectionOptions::tasks)).
+    pub fn tasks(&self) -> Option<&SharedTasks> {
+        self.inner.options.connection.shared_tasks()
+    }
+
     /// Returns the number of bytes kept for all clients. [`EndpointOptions::bytes`] is the limit.
     pub fn kept_bytes(&self) -> usize {
         self.inner.budget.used()
@@ -226,6 +232,7 @@ impl Inner {
                 self.permit_body(access.as_deref(), &body)?;
                 let mut scanned = ScannedFrame::new();
                 let destination = self.destination(headers, &body, &mut scanned)?;
+                wait_before(parts, &body, source, &destination).await?;
                 if let Some(request) = &mut *request {
                     identify(request, source, access.as_deref());
                 }

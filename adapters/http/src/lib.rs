@@ -105,6 +105,7 @@
 
 #[cfg(feature = "auth")]
 mod authorize;
+mod before_message;
 mod body;
 mod budget;
 mod connect;
@@ -144,6 +145,7 @@ pub use authorize::{
     Authorization, AuthorizationHost, Authorized, CheckedResolver, FileStorage, HostFuture,
     MemoryStorage, StorageLock, TokenStorage, checked,
 };
+pub use before_message::BeforeMessage;
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::Endpoint;
