@@ -1,10 +1,12 @@
 """Three nodes behind HAProxy, without sticky sessions, that are killed or stopped one after another while clients use them.
 
-Usage: cluster.py NODE STORE
+Usage: cluster.py NODE STORE [TASK_CLIENT...]
 
 NODE is the program `cluster_node`, STORE is `sqlite` or `redis`. Nothing that was acknowledged may be lost: no session ends,
-and a client that resumes its event stream gets the message of each call that was answered, once and in order. Official
-clients of both eras call tools meanwhile.
+and a client that resumes its event stream gets the message of each call that was answered, once and in order. A task that
+was acknowledged is found at every node, and has its result in the end; one whose cancellation was acknowledged is cancelled.
+Official clients of both eras call tools meanwhile. Each TASK_CLIENT is the command of an official client with tasks, which
+gets the URL as its last argument, and ends when its input does.
 """
 
 import asyncio
@@ -23,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from python_checks import equal  # noqa: E402
 from serving import free_port  # noqa: E402
 
-PROGRAM, STORE = sys.argv[1:]
+PROGRAM, STORE, *TASK_CLIENTS = sys.argv[1:]
 NODES = 3
 ENDS = 6
 # Between two ends, each client gets so many answers at least.
@@ -171,6 +173,90 @@ class Official:
         self.answered.append(self.next)
 
 
+class Tasks:
+    """A modern client that begins tasks, looks at them at any node, and cancels some."""
+
+    def __init__(self, url):
+        self.url = url
+        self.http = httpx2.AsyncClient(timeout=30)
+        self.answered, self.next = [], 0
+        self.open, self.cancelled = {}, set()
+        self.completed = 0
+
+    async def post(self, method, name, params):
+        """The message of a response, or `None` if there is none."""
+        extensions = {"io.modelcontextprotocol/tasks": {}}
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params | {"_meta": meta}}
+        headers = HEADERS | {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name}
+        try:
+            response = await self.http.post(self.url, json=message, headers=headers)
+        except httpx2.TransportError:
+            return None
+        if response.status_code in (502, 503, 504):
+            return None
+        equal(response.status_code, 200)
+        text = response.text
+        if response.headers["Content-Type"].startswith("text/event-stream"):
+            text = [line[6:] for line in text.splitlines() if line.startswith("data: {")][-1]
+        return json.loads(text)
+
+    async def call(self):
+        self.next += 1
+        if self.next % 8 == 1 and len(self.open) < 12:
+            arguments = {"seconds": 0.2 + self.next % 5, "n": self.next}
+            begun = await self.post("tools/call", "work", {"name": "work", "arguments": arguments})
+            if begun:
+                self.open[begun["result"]["taskId"]] = arguments
+        elif self.open:
+            task = list(self.open)[self.next % len(self.open)]
+            if self.next % 40 == 0:
+                self.cancelled.add(task)
+                done = await self.post("tasks/cancel", task, {"taskId": task})
+                equal("error" in (done or {}), False)
+            await self.look(task)
+
+    async def look(self, task):
+        seen = await self.post("tasks/get", task, {"taskId": task})
+        if seen is None:
+            return
+        if "result" not in seen:
+            raise AssertionError(f"an acknowledged task is lost: {seen}")
+        self.answered.append(task)
+        seen = seen["result"]
+        if seen["status"] == "completed":
+            equal(json.loads(seen["result"]["content"][0]["text"]), self.open.pop(task))
+            self.completed += 1
+        elif seen["status"] != "working":
+            equal((seen["status"], task in self.cancelled), ("cancelled", True))
+            self.open.pop(task)
+
+    async def finish(self):
+        for _ in range(600):
+            if not self.open:
+                return
+            for task in list(self.open):
+                await self.look(task)
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"tasks without an end: {self.open}")
+
+
+class TaskProgram:
+    """A program with an official client that begins tasks, and ends when its input does."""
+
+    def __init__(self, command, url):
+        command = command.split() + [url]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    async def finish(self):
+        said, _ = await asyncio.to_thread(self.process.communicate, b"", 120)
+        equal(self.process.returncode, 0)
+        count = int(said.decode().strip().splitlines()[-1])
+        equal(count > 0, True)
+        return count
+
+
 async def until(condition, what):
     for _ in range(3000):
         if condition():
@@ -214,17 +300,22 @@ async def use(clients, nodes):
 async def run(directory, nodes, url):
     raws = [Raw(url) for _ in range(4)]
     officials = [Official(url, mode) for mode in ("legacy", "2026-07-28")]
+    tasks = [Tasks(url) for _ in range(2)]
+    programs = [TaskProgram(command, url) for command in TASK_CLIENTS]
     for raw in raws:
         await raw.open()
     listeners = [asyncio.create_task(raw.listen()) for raw in raws]
     async with officials[0].client, officials[1].client:
-        await use(raws + officials, nodes)
+        await use(raws + officials + tasks, nodes)
         equal((officials[0].client.protocol_version, officials[1].client.protocol_version),
               ("2025-11-25", "2026-07-28"))
         for raw in raws:
             await until(lambda: not set(raw.answered) - set(raw.received), lambda: f"lost: {set(raw.answered) - set(raw.received)}")
             equal(raw.received, sorted(set(raw.received)))
             equal(set(raw.received) <= raw.asked, True)
+    for client in tasks:
+        await client.finish()
+    finished = [await program.finish() for program in programs]
     for listener in listeners:
         if listener.done():
             listener.result()
@@ -234,7 +325,11 @@ async def run(directory, nodes, url):
     answered = sum(len(client.answered) for client in raws + officials)
     refused = sum(raw.next - len(raw.answered) for raw in raws)
     resumed = sum(raw.resumed for raw in raws)
-    return f"{ENDS // 2} kills and as many stops, {answered} calls answered, {refused} without answer, {resumed} streams resumed"
+    of_official = f", {sum(finished)} of official clients" if programs else ""
+    completed = sum(client.completed for client in tasks)
+    cancelled = sum(len(client.cancelled) for client in tasks)
+    said_of_tasks = f"{completed} tasks completed and {cancelled} cancelled{of_official}"
+    return f"{ENDS // 2} kills and as many stops, {answered} calls answered, {refused} without answer, {resumed} streams resumed, {said_of_tasks}"
 
 
 async def main():

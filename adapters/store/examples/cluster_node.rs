@@ -6,22 +6,28 @@
 //! ```
 //!
 //! Start several, each with another port. Its tools: `echo`; `note`, which sends its argument as a log message on the event
-//! stream of the session.
+//! stream of the session; `work`, which takes some `seconds` as a task. If its node ends, another one continues the work.
 
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Parser;
 use mcp_sansio_http::mcp_sansio::json::Raw;
 use mcp_sansio_http::mcp_sansio::model::{
     CallToolResult, EmptyCapability, ListChanged, ListToolsResult, LoggingLevel,
-    ResourcesCapability, Tool,
+    ResourcesCapability, TaskSupport, Tool, ToolExecution,
 };
+use mcp_sansio_http::mcp_sansio::request::TaskMode;
 use mcp_sansio_http::mcp_sansio::subscription::Log;
 use mcp_sansio_http::mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
-use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange};
-use mcp_sansio_store::{Listeners, Node, RedisStore, ServeOptions, SqliteStore, Store, serve};
+use mcp_sansio_http::{
+    ConnectionOptions, Endpoint, EndpointOptions, Exchange, SharedTasks, TaskHandle, new_task,
+};
+use mcp_sansio_store::{
+    HttpPeers, Listeners, Node, NodeOptions, RedisStore, ServeOptions, SqliteStore, Store, serve,
+};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -48,7 +54,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let clients = TcpListener::bind(arguments.listen).await?;
     let nodes = TcpListener::bind(arguments.nodes).await?;
-    let node = Node::join(endpoint(), store, nodes.local_addr()?.to_string()).await?;
+    let mut options = NodeOptions::new();
+    options.resume_task = Some(Arc::new(|task, checkpoint| {
+        tokio::spawn(work(task, serde_json::from_str(&checkpoint).unwrap_or_default()));
+    }));
+    let (address, peers) = (nodes.local_addr()?.to_string(), Arc::new(HttpPeers::new()));
+    let node = Node::join_with(endpoint(), store, address, peers, options).await?;
     eprintln!("listening on {}", clients.local_addr()?);
     serve(node, "/mcp", Listeners { clients, nodes }, stop_signal(), ServeOptions::new()).await?;
     Ok(())
@@ -87,9 +98,11 @@ fn endpoint() -> Endpoint {
     let mut resources = ResourcesCapability::default();
     resources.subscribe = Some(true);
     capabilities.resources = Some(resources);
+    config.capabilities = config.capabilities.with_tasks();
     let mut options = EndpointOptions::new();
     // A node that leaves hands its sessions over.
     options.keep_sessions = true;
+    options.connection = ConnectionOptions::new().tasks(SharedTasks::default());
     Endpoint::with(config, options, handle)
 }
 
@@ -98,7 +111,11 @@ async fn handle(exchange: Exchange) -> Result<(), RespondError> {
         ClientRequest::CallTool(call) => call,
         ClientRequest::ListTools(_) => {
             let schema = Raw::new(r#"{"type":"object"}"#).unwrap_or(Raw::EMPTY_OBJECT);
-            let tools = ["echo", "note"].map(|name| Tool::new(name, schema.clone()));
+            let mut tools = ["echo", "note", "work"].map(|name| Tool::new(name, schema.clone()));
+            let [_, _, work] = &mut tools;
+            let mut execution = ToolExecution::default();
+            execution.task_support = Some(TaskSupport::Required);
+            work.execution = Some(execution);
             return exchange.respond(&ListToolsResult::new(tools));
         }
         ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
@@ -117,6 +134,36 @@ async fn handle(exchange: Exchange) -> Result<(), RespondError> {
             _ = exchange.handle().log(&Log::new(LoggingLevel::Info, &arguments));
             exchange.respond(&CallToolResult::text("noted"))
         }
+        "work" => begin_work(&exchange, arguments).await,
         _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+    }
+}
+
+/// Makes a task of a call, which goes on after the node has ended: the arguments are its checkpoint.
+async fn begin_work(exchange: &Exchange, arguments: Value) -> Result<(), RespondError> {
+    if exchange.task_mode(&TaskSupport::Required)? != Some(TaskMode::Task) {
+        return Ok(());
+    }
+    let failed = |error: &dyn Error| exchange.reject(ErrorCode::INTERNAL_ERROR, &error.to_string());
+    let new = match new_task() {
+        Ok(new) => new.checkpoint(arguments.to_string()),
+        Err(error) => return failed(&error),
+    };
+    match exchange.begin_task(new.poll_interval(Duration::from_millis(200))) {
+        Ok(task) => work(task, arguments).await,
+        Err(error) => return failed(&error),
+    }
+    Ok(())
+}
+
+async fn work(task: TaskHandle, arguments: Value) {
+    let seconds =
+        arguments.get("seconds").and_then(Value::as_f64).unwrap_or(1.0).clamp(0.0, 3600.0);
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {
+            // It fails if the result is not wanted any more.
+            _ = task.complete(&CallToolResult::text(arguments.to_string()));
+        }
+        () = task.cancelled() => {}
     }
 }

@@ -1,5 +1,5 @@
-//! Measures the cost of a store: the time of a call that changes nothing in its session, and of a request that changes it, with and
-//! without a store, for one client and for 64 at once.
+//! Measures the cost of a store: the time of a call that changes nothing in its session, of a request that changes it, and of a
+//! task that is begun, completed and read, with and without a store, for one client and for 64 at once.
 //!
 //! ```sh
 //! cargo run --release -p mcp-sansio-store --features redis --example cost -- [REDIS-URL]
@@ -12,16 +12,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
+use hyper::http::response::Parts;
 use hyper::{Request, StatusCode};
-use mcp_sansio_http::mcp_sansio::model::{CallToolResult, ListChanged, ResourcesCapability};
+use mcp_sansio_http::mcp_sansio::model::{
+    CallToolResult, ListChanged, ResourcesCapability, TaskSupport,
+};
+use mcp_sansio_http::mcp_sansio::request::TaskMode;
+use mcp_sansio_http::mcp_sansio::task::TasksConfig;
 use mcp_sansio_http::mcp_sansio::{ClientRequest, ErrorCode, RespondError, ServerConfig};
-use mcp_sansio_http::{Endpoint, Exchange};
+use mcp_sansio_http::{
+    ConnectionOptions, Endpoint, EndpointOptions, Exchange, SharedTasks, new_task,
+};
 use mcp_sansio_store::{MemoryStore, Node, RedisStore, SqliteStore, Store};
 use tokio::task::JoinSet;
 
 /// How many requests are measured.
 const REQUESTS: usize = 6_400;
+
+/// How many tasks are measured.
+const TASKS: usize = 3_200;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"cost","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -30,6 +40,8 @@ const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"test://one"}}"#;
 const UNSUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe","params":{"uri":"test://one"}}"#;
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
 /// An endpoint without a store, or a node.
 #[derive(Clone)]
@@ -54,22 +66,72 @@ impl Served {
                 .header("mcp-session-id", session)
                 .header("mcp-protocol-version", "2025-11-25");
         }
-        let request = request.body(Full::new(Bytes::from_static(body.as_bytes())));
-        let Ok(request) = request else { return (StatusCode::BAD_REQUEST, None) };
-        let head = match self {
+        let Ok(request) = request.body(Full::new(Bytes::from_static(body.as_bytes()))) else {
+            return (StatusCode::BAD_REQUEST, None);
+        };
+        let (head, _) = self.handle(request).await;
+        let session = head.headers.get("mcp-session-id").and_then(|id| id.to_str().ok());
+        (head.status, session.map(str::to_owned))
+    }
+
+    async fn handle(&self, request: Request<Full<Bytes>>) -> (Parts, Bytes) {
+        let (head, body) = match self {
             Self::Alone(endpoint) => {
                 let (head, body) = endpoint.handle(request).await.into_parts();
-                _ = body.collect().await;
-                head
+                (head, body.collect().await.map(Collected::to_bytes).ok())
             }
             Self::Stored(node) => {
                 let (head, body) = node.handle(request).await.into_parts();
-                _ = body.collect().await;
-                head
+                (head, body.collect().await.map(Collected::to_bytes).ok())
             }
         };
-        let session = head.headers.get("mcp-session-id").and_then(|id| id.to_str().ok());
-        (head.status, session.map(str::to_owned))
+        (head, body.unwrap_or_default())
+    }
+
+    /// Sends a modern request, and returns the response.
+    async fn ask(
+        &self,
+        method: &str,
+        name: &str,
+        params: &str,
+    ) -> Result<String, Box<dyn Error + Send + Sync>> {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params},{META}}}}}"#
+        );
+        let request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .header("mcp-name", name)
+            .body(Full::new(Bytes::from(body)))?;
+        let (head, body) = self.handle(request).await;
+        let text = String::from_utf8(body.to_vec())?;
+        if head.status == StatusCode::OK { Ok(text) } else { Err(text.into()) }
+    }
+
+    /// Measures the time of a task that is begun, completed and read, with so many clients at once.
+    async fn measure_tasks(&self, clients: usize) -> Result<Duration, Box<dyn Error>> {
+        let begin = Instant::now();
+        let mut clients_of = JoinSet::new();
+        for _ in 0..clients {
+            let served = self.clone();
+            clients_of.spawn(async move {
+                for _ in 0..TASKS / clients {
+                    let begun = served.ask("tools/call", "work", r#""name":"work""#).await?;
+                    let id = begun.split(r#""taskId":""#).nth(1).and_then(|rest| rest.get(..32));
+                    let id = id.ok_or("no task")?;
+                    let read = served.ask("tasks/get", id, &format!(r#""taskId":"{id}""#)).await?;
+                    assert!(read.contains("completed"), "{read}");
+                }
+                Ok::<_, Box<dyn Error + Send + Sync>>(())
+            });
+        }
+        while let Some(ended) = clients_of.join_next().await {
+            ended?.map_err(|error| error.to_string())?;
+        }
+        Ok(begin.elapsed() / TASKS as u32)
     }
 
     /// Opens sessions, and measures the time of a request with so many clients at once.
@@ -105,6 +167,15 @@ impl Served {
 
 async fn handle(exchange: Exchange) -> Result<(), RespondError> {
     match &exchange.request().kind {
+        ClientRequest::CallTool(call) if &*call.name.to_str() == "work" => {
+            if exchange.task_mode(&TaskSupport::Required)? == Some(TaskMode::Task)
+                && let Ok(new) = new_task()
+                && let Ok(task) = exchange.begin_task(new)
+            {
+                _ = task.complete(&CallToolResult::text("done"));
+            }
+            Ok(())
+        }
         ClientRequest::CallTool(_) => exchange.respond(&CallToolResult::text("Hello, you!")),
         ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
             exchange.respond(&())
@@ -119,7 +190,12 @@ fn endpoint() -> Endpoint {
     let mut resources = ResourcesCapability::default();
     resources.subscribe = Some(true);
     config.capabilities.resources = Some(resources);
-    Endpoint::new(config, handle)
+    config.capabilities = config.capabilities.with_tasks();
+    let mut tasks = TasksConfig::default();
+    (tasks.tasks, tasks.tasks_of_owner) = (u32::MAX, u32::MAX);
+    let mut options = EndpointOptions::new();
+    options.connection = ConnectionOptions::new().tasks(SharedTasks::new(tasks));
+    Endpoint::with(config, options, handle)
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -136,7 +212,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         None => eprintln!("NOT MEASURED: Redis; give the URL of a server"),
     }
-    println!("store | call, 1 client | call, 64 | change, 1 client | change, 64 (µs)");
+    println!(
+        "store | call, 1 client | call, 64 | change, 1 client | change, 64 | task, 1 client | task, 64 (µs)"
+    );
     for (name, store) in stores {
         let served = match store {
             None => Served::Alone(endpoint()),
@@ -148,6 +226,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 let time = served.measure(clients, bodies).await?;
                 line += &format!(" | {:.1}", time.as_secs_f64() * 1e6);
             }
+        }
+        for clients in [1, 64] {
+            let time = served.measure_tasks(clients).await?;
+            line += &format!(" | {:.1}", time.as_secs_f64() * 1e6);
         }
         println!("{line}");
     }

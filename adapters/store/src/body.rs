@@ -49,11 +49,11 @@ impl Body for NodeBody {
     }
 }
 
-/// An event stream each part of which is sent only after the session was stored: a client never has an event that
-/// another node could not continue from.
+/// An event stream each part of which is sent only after it was stored: a client never has an event that another node could
+/// not continue from.
 pub(crate) struct StoredStream<F, C> {
     body: ResponseBody,
-    /// Stores the session.
+    /// Stores what a part tells.
     store: F,
     /// The part that waits, and the write that it waits for.
     waiting: Option<(Frame<Bytes>, Pin<Box<C>>)>,
@@ -68,7 +68,7 @@ impl<F, C> StoredStream<F, C> {
 
 impl<F, C> Body for StoredStream<F, C>
 where
-    F: FnMut() -> C + Unpin,
+    F: FnMut(&[u8]) -> C + Unpin,
     C: Future<Output = Result<(), BodyError>>,
 {
     type Data = Bytes;
@@ -84,7 +84,10 @@ where
         }
         if waiting.is_none() {
             match ready!(Pin::new(body).poll_frame(context)) {
-                Some(Ok(frame)) => *waiting = Some((frame, Box::pin(store()))),
+                Some(Ok(frame)) => {
+                    let write = store(frame.data_ref().map_or(&[], |data| data));
+                    *waiting = Some((frame, Box::pin(write)));
+                }
                 Some(Err(never)) => match never {},
                 None => {
                     *is_over = true;

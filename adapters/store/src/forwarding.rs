@@ -23,9 +23,10 @@ use crate::local_sessions::LocalSession;
 use crate::node::{Inner, Origin, empty, session_of};
 use crate::peers::ForwardError;
 use crate::placing::{Look, Place};
+use crate::tasks::TASK;
 
 /// The id of a node: of a request the one that it is for, of a response the one that it is from.
-const NODE: HeaderName = HeaderName::from_static("mcp-node");
+pub(crate) const NODE: HeaderName = HeaderName::from_static("mcp-node");
 
 /// The address of the client of a request that is passed on.
 const CLIENT: HeaderName = HeaderName::from_static("mcp-node-client");
@@ -183,6 +184,7 @@ impl Inner {
             head.extensions.insert(PeerAddress::new(client));
         }
         let mut response = match session_of(&head.headers) {
+            _ if is_for_this && head.headers.contains_key(TASK) => self.take_copy(body).await,
             Some(id) if is_for_this => {
                 self.in_session(id, Request::from_parts(head, body), Origin::Node).await
             }

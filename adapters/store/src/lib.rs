@@ -50,6 +50,51 @@
 //! Modern requests (2026-07-28) belong to no session: each node serves what it gets. Their request state is valid at every node
 //! if all nodes protect it with the same key: [`shared_key`].
 //!
+//! # Tasks
+//!
+//! A node shares the [tasks](mcp_sansio_http::ConnectionOptions::tasks) of its endpoint with the other nodes:
+//!
+//! - The work of a task is done by the node that has begun it. That node stores the record of the task before it sends anything
+//!   that tells about it: the task itself, its status, its result.
+//! - Every other node serves requests about the task from a copy of the record. It sends a cancellation, or the input that the
+//!   task requires, to the node of the task before it responds. While a request or a subscription waits for the task, it
+//!   reads the record [every 500 ms](NodeOptions::task_refresh).
+//! - If the node of a task is gone, the next node that gets a request about the task takes it over. The task fails, unless the
+//!   application continues the work: a task with a [checkpoint](mcp_sansio::task::NewTask::checkpoint) goes to
+//!   [`NodeOptions::resume_task`]. A superseded node gives its work up as soon as it reaches the store.
+//! - A node that is stopped waits for the work that no other node can continue, and hands the rest over.
+//! - `tasks/list` lists the tasks of all nodes. Let every node have the same
+//!   [`cursor_key`](mcp_sansio::task::TasksConfig::cursor_key), and let
+//!   [`identify`](mcp_sansio_http::EndpointOptions::identify) number users alike. The clocks of the nodes should agree to a few
+//!   seconds, because tasks expire by them.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use mcp_sansio_http::mcp_sansio::model::CallToolResult;
+//! use mcp_sansio_http::{SharedTasks, TaskHandle, new_task};
+//! use mcp_sansio_store::NodeOptions;
+//!
+//! /// The work of a task, from a step on. It stores the steps that it has done.
+//! async fn work(task: TaskHandle, first: u32) {
+//!     for step in first..10 {
+//!         if task.is_cancelled() {
+//!             return;
+//!         }
+//!         // … the step itself, which must be safe to repeat …
+//!         _ = task.set_checkpoint(&(step + 1).to_string());
+//!     }
+//!     _ = task.complete(&CallToolResult::text("done"));
+//! }
+//!
+//! let mut options = NodeOptions::new();
+//! options.resume_task = Some(Arc::new(|task, checkpoint| {
+//!     tokio::spawn(work(task, checkpoint.parse().unwrap_or(0)));
+//! }));
+//! // The handler begins such a task, and works on it: `exchange.begin_task(new_task()?.checkpoint("0"))`.
+//! # _ = (options, new_task, SharedTasks::default());
+//! ```
+//!
 //! # What is kept, and what is lost
 //!
 //! | after a node was killed | |
@@ -60,7 +105,9 @@
 //! | a message of the server that is not sent yet | kept, if a request of the session was answered after it |
 //! | a request without a response | lost: the HTTP connection breaks, and the client asks again |
 //! | a request of the server without a response | lost |
-//! | tasks | lost: they stay at their node |
+//! | a task that was acknowledged, its result, a cancellation, and input that was acknowledged | kept, until its time to live ends |
+//! | the work of a task | goes on from its checkpoint at another node, when a request asks for the task; without a checkpoint the task fails |
+//! | progress of a task in a session | lost: its status stays |
 //! | sessions of HTTP+SSE (2024-11-05) | lost: they end with their event stream, and their messages need a sticky balancer and a server of your own, as [`serve`] has no paths for them |
 //!
 //! A request may be served although its response is lost, so a client that asks again may cause its effect twice, as with every
@@ -80,8 +127,8 @@
 //! [`most_sessions`](mcp_sansio::http::HttpServerConfig::most_sessions) and
 //! [`sessions_of_client`](mcp_sansio::http::HttpServerConfig::sessions_of_client), and displaces none for it.
 //!
-//! The records contain the ids of sessions, which grant access to them, and texts of clients. Protect the store like the
-//! memory of the server.
+//! The records contain the ids of sessions and tasks, which grant access to them, texts of clients and results. Protect the store
+//! like the memory of the server.
 //!
 //! # Costs
 //!
@@ -118,12 +165,13 @@ mod shared_key;
 mod sqlite;
 mod store;
 mod storing;
+mod tasks;
 mod upkeep;
 
 pub use body::{BodyError, NodeBody};
 pub use memory::MemoryStore;
 pub use node::{JoinError, Node};
-pub use options::{NodeOptions, OnError};
+pub use options::{NodeOptions, OnError, ResumeTask};
 pub use peers::{ForwardError, Forwarded, HttpPeers, Peers};
 #[cfg(feature = "redis")]
 pub use redis::RedisStore;

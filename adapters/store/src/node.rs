@@ -24,6 +24,7 @@ use crate::options::NodeOptions;
 use crate::peers::{HttpPeers, Peers};
 use crate::placing::{Look, NotPlaced, Place};
 use crate::store::{Store, StoreError};
+use crate::tasks::{Concerned, NodeTasks, TaskNotStored};
 
 /// The longest silence that can be counted with.
 const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 3600);
@@ -53,6 +54,8 @@ pub(crate) struct Inner {
     pub(crate) options: NodeOptions,
     pub(crate) sessions: LocalSessions,
     pub(crate) liveness: Liveness,
+    /// The tasks, if the endpoint has any.
+    pub(crate) tasks: Option<NodeTasks>,
     /// How many ownerships of sessions this node has had.
     ownerships: AtomicU64,
     /// Whether the node takes no session over any more.
@@ -132,6 +135,7 @@ impl Node {
         }
         let id = u128::from_ne_bytes(random_bytes().map_err(StoreError::new)?);
         let inner = Inner {
+            tasks: endpoint.tasks().cloned().map(NodeTasks::new),
             endpoint,
             batches: Batches::new(store),
             peers,
@@ -150,6 +154,9 @@ impl Node {
         inner.write_heartbeat().await?;
         tokio::spawn(Inner::write_heartbeats(Arc::downgrade(&inner)));
         tokio::spawn(Inner::sweep_periodically(Arc::downgrade(&inner)));
+        if let Some(tasks) = &inner.tasks {
+            tokio::spawn(Inner::follow_tasks(Arc::downgrade(&inner), tasks.tasks.clone()));
+        }
         Ok(Self { inner })
     }
 
@@ -226,9 +233,12 @@ impl Inner {
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
         let names_session = request.headers().contains_key(SESSION_ID);
-        let response = self.endpoint.handle(request).await;
+        let (response, concerned) = match self.serve(request).await {
+            Ok(served) => served,
+            Err(error) => return self.unavailable(&error),
+        };
         let Some(id) = session_of(response.headers()).filter(|_| !names_session) else {
-            return response.map(NodeBody::whole);
+            return self.with_tasks_stored(response, concerned);
         };
         if SURPLUS < self.sessions.unused().saturating_sub(self.endpoint.sessions()) {
             // Many sessions were opened and not used. The endpoint has dropped them, and their records are still to be removed.
@@ -239,7 +249,9 @@ impl Inner {
         let session = self.sessions.request(id);
         let ownership = self.begin_ownership(&session).await;
         match self.store_session(&session, Some(ownership)).await {
-            Ok(()) if self.endpoint.has_session(id) => self.stored(session, ownership, response),
+            Ok(()) if self.endpoint.has_session(id) => {
+                self.stored(session, (ownership, concerned), response)
+            }
             // Its client has not used it in time, because it does not know it yet.
             Ok(()) => self.unavailable(&"storing a new session has taken too long"),
             Err(error) => {
@@ -292,7 +304,10 @@ impl Inner {
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
         let is_event_stream = request.method() == Method::GET;
-        let response = self.endpoint.handle(request).await;
+        let (response, concerned) = match self.serve(request).await {
+            Ok(served) => served,
+            Err(error) => return self.unavailable(&error),
+        };
         if response.status().is_client_error() {
             // Another node may know better, if it has taken the session over.
             match self.place(&session, Look::Always, None).await {
@@ -305,9 +320,9 @@ impl Inner {
         match self.store_session(&session, Some(ownership)).await {
             // The session waits for the response to a request, and not for an event stream, when the node leaves.
             Ok(()) if is_event_stream => {
-                self.stored(session.without_request(), ownership, response)
+                self.stored(session.without_request(), (ownership, concerned), response)
             }
-            Ok(()) => self.stored(session, ownership, response),
+            Ok(()) => self.stored(session, (ownership, concerned), response),
             Err(error) => self.unavailable(&error),
         }
     }
@@ -316,22 +331,68 @@ impl Inner {
     fn stored(
         self: &Arc<Self>,
         session: LocalSession,
-        ownership: u64,
+        (ownership, concerned): (u64, Concerned),
         response: Response<ResponseBody>,
     ) -> Response<NodeBody> {
-        let content = response.headers().get(CONTENT_TYPE);
-        let is_stream =
-            content.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        if !is_stream {
+        if response.body().as_whole().is_some() {
             return response.map(NodeBody::whole);
         }
         let (inner, session) = (Arc::clone(self), Arc::new(session));
-        let store = move || {
+        let store = move |part: &[u8]| {
             let (inner, session) = (Arc::clone(&inner), Arc::clone(&session));
+            let is_due = inner.tasks.is_some() && concerned.by(part);
             // A body is polled only while its client reads. The lock of the session must not wait for that.
-            let task =
-                tokio::spawn(async move { inner.store_session(&session, Some(ownership)).await });
-            async move { task.await?.map_err(BodyError::from) }
+            let task = tokio::spawn(async move {
+                if is_due {
+                    inner.store_tasks().await?;
+                }
+                inner.store_session(&session, Some(ownership)).await.map_err(BodyError::from)
+            });
+            async move { task.await? }
+        };
+        response.map(|body| NodeBody::new(StoredStream::new(body, store)))
+    }
+
+    /// Handles a request at the endpoint. The tasks that it is about are fetched before, and their changes are stored after
+    /// that. An event stream stores them itself.
+    async fn serve<B>(
+        self: &Arc<Self>,
+        mut request: Request<B>,
+    ) -> Result<(Response<ResponseBody>, Concerned), TaskNotStored>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        let concerned = Concerned::default();
+        if self.tasks.is_some() {
+            request.extensions_mut().insert(self.before_message(&concerned));
+        }
+        let response = self.endpoint.handle(request).await;
+        let body = response.body().as_whole();
+        let is_due = self.tasks.is_some() && body.is_some_and(|body| concerned.by(body));
+        if is_due {
+            self.finish_tasks(&concerned).await?;
+        }
+        Ok((response, concerned))
+    }
+
+    /// Returns a response that belongs to no session. A task is stored before an event about it.
+    fn with_tasks_stored(
+        self: &Arc<Self>,
+        response: Response<ResponseBody>,
+        concerned: Concerned,
+    ) -> Response<NodeBody> {
+        if self.tasks.is_none() || response.body().as_whole().is_some() {
+            return response.map(NodeBody::whole);
+        }
+        let inner = Arc::clone(self);
+        let store = move |part: &[u8]| {
+            let inner = concerned.by(part).then(|| Arc::clone(&inner));
+            async move {
+                match inner {
+                    Some(inner) => inner.store_tasks().await.map_err(BodyError::from),
+                    None => Ok(()),
+                }
+            }
         };
         response.map(|body| NodeBody::new(StoredStream::new(body, store)))
     }

@@ -4,8 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio_http::TaskHandle;
+
 /// A function that gets errors.
 pub type OnError = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
+
+/// A function that continues the work of a task from its checkpoint. It must not block: the work is a task or a thread of its
+/// own, to which the handle goes.
+pub type ResumeTask = Arc<dyn Fn(TaskHandle, String) + Send + Sync>;
 
 /// The options of a [`Node`](crate::Node).
 #[derive(Clone)]
@@ -30,6 +36,11 @@ pub struct NodeOptions {
     /// The maximum number of bytes of all such bodies together. Default 256 MiB; beyond it a request gets 503. They do not
     /// count for [`EndpointOptions::bytes`](mcp_sansio_http::EndpointOptions::bytes).
     pub forwarded_bytes: usize,
+    /// The function that continues the work of a task whose node has ended, from its
+    /// [checkpoint](mcp_sansio::task::NewTask::checkpoint). Default none: such a task fails, as does one without a checkpoint.
+    pub resume_task: Option<ResumeTask>,
+    /// How often a task of another node is looked at while a request or a subscription waits for it. Default 500 ms.
+    pub task_refresh: Duration,
     /// The function that gets the errors of the store and of other nodes. The client gets 503. Default none.
     pub on_error: OnError,
 }
@@ -43,6 +54,8 @@ impl Default for NodeOptions {
             body_bytes: 4 << 20,
             body_within: Duration::from_secs(120),
             forwarded_bytes: 256 << 20,
+            resume_task: None,
+            task_refresh: Duration::from_millis(500),
             on_error: Arc::new(|_| {}),
         }
     }

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::body::NodeBody;
 use crate::node::{Node, Origin, empty};
+use crate::tasks::TASK;
 
 /// The pause after a failed accept: most likely the process has too many open files.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
@@ -147,7 +148,8 @@ async fn respond(
     origin: Origin,
     request: Request<Incoming>,
 ) -> Response<NodeBody> {
-    if request.uri().path() != &*path {
+    let is_for_node = origin == Origin::Node && request.headers().contains_key(TASK);
+    if request.uri().path() != &*path && !is_for_node {
         let metadata = node.endpoint().metadata(&request);
         return match metadata {
             Some(metadata) => metadata.map(NodeBody::whole),

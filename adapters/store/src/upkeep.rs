@@ -69,7 +69,7 @@ impl Inner {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Hands all sessions over: each as soon as it has no open request, and the rest after `grace`. Gives signs of life
+    /// Hands all sessions and tasks over: each session as soon as it has no open request, and the rest after `grace`. Gives signs of life
     /// until then, so that no other node takes one earlier.
     pub(crate) async fn leave(self: Arc<Self>, grace: Duration) -> Result<(), StoreError> {
         let end = Instant::now() + grace.min(LONGEST_GRACE);
@@ -77,11 +77,13 @@ impl Inner {
         while Instant::now() < end {
             let (busy, handed_over) = self.hand_over_until(end, false).await;
             result = result.and(handed_over);
-            if busy == 0 {
+            if busy == 0 && self.busy_tasks() == 0 {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
         }
+        // The work that other nodes continue ends here, and with it the requests that have begun it.
+        result = result.and(self.hand_over_tasks().await);
         // No session is opened any more.
         let rest = end.saturating_duration_since(Instant::now()).max(LAST_MESSAGES);
         self.endpoint.shut_down(rest);
@@ -92,8 +94,10 @@ impl Inner {
             tokio::time::sleep(PAUSE).await;
         }
         let (_, handed_over) = self.hand_over_until(Instant::now() + LAST_WRITES, true).await;
+        result = result.and(handed_over);
+        result = result.and(self.hand_over_tasks().await);
         self.set_left();
-        result.and(handed_over).and(self.remove_heartbeat().await)
+        result.and(self.remove_heartbeat().await)
     }
 
     /// Hands over as [`hand_over`](Self::hand_over) does, and waits for that until `end`. It goes on by itself.

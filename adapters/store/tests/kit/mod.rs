@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub(crate) mod worker;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -291,6 +293,19 @@ pub(crate) async fn next_event(stream: &mut Response<NodeBody>) -> Option<(Strin
         if let Some(id) = field("id: ") {
             let message = field("data: ").and_then(|data| serde_json::from_str(data).ok());
             return Some((id.to_owned(), message.unwrap_or_default()));
+        }
+    }
+}
+
+/// Returns the next event with a message of a stream whose events have no ids.
+pub(crate) async fn message(stream: &mut Response<NodeBody>) -> (String, Value) {
+    loop {
+        let frame = tokio::time::timeout(Duration::from_secs(600), stream.body_mut().frame()).await;
+        let frame = frame.unwrap().unwrap().unwrap().into_data().unwrap();
+        let text = String::from_utf8(frame.to_vec()).unwrap();
+        let data = text.lines().find_map(|line| line.strip_prefix("data: "));
+        if let Some(message) = data.and_then(|data| serde_json::from_str(data).ok()) {
+            return (text, message);
         }
     }
 }

@@ -18,7 +18,10 @@ mod client;
 mod kit;
 mod network;
 mod store;
+mod tasks;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -150,8 +153,8 @@ async fn trouble(
     }
 }
 
-/// Runs each seed, and returns the sums.
-fn explore(troubles: Troubles, check: fn(&Counts)) {
+/// Runs a simulation with each seed.
+fn explore_runs(run: impl Fn(u64) -> Pin<Box<dyn Future<Output = ()>>>) {
     let seeds = std::env::var("NODE_SEEDS").map_or(10, |seeds| seeds.parse().unwrap());
     for seed in 1..=seeds {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -159,10 +162,13 @@ fn explore(troubles: Troubles, check: fn(&Counts)) {
             .start_paused(true)
             .build()
             .unwrap();
-        let one = || check(&runtime.block_on(run(seed, troubles)));
-        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(one));
+        let ran = catch_unwind(AssertUnwindSafe(|| runtime.block_on(run(seed))));
         ran.unwrap_or_else(|_| panic!("seed {seed} has failed"));
     }
+}
+
+fn explore(troubles: Troubles, check: fn(&Counts)) {
+    explore_runs(|seed| Box::pin(async move { check(&run(seed, troubles).await) }));
 }
 
 #[test]

@@ -8,11 +8,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Request, Response};
+use mcp_sansio::task::TasksConfig;
+use mcp_sansio_http::Clock;
 use mcp_sansio_store::{ForwardError, Forwarded, Node, NodeBody, NodeOptions, Peers};
 use tokio::sync::watch;
 
 use crate::chooser::Chooser;
 use crate::kit::endpoint;
+use crate::kit::worker::{self, Journal};
 use crate::store::{Link, Shared};
 
 /// A process with a node.
@@ -58,6 +61,8 @@ enum Reach {
 #[derive(Clone, Default)]
 pub(crate) struct Network {
     processes: Arc<Mutex<BTreeMap<String, (Process, Reach)>>>,
+    /// What the work of tasks has done, and the clock of all processes, if they have tasks.
+    pub(crate) tasks: Option<(Journal, Clock)>,
 }
 
 impl Network {
@@ -74,10 +79,18 @@ impl Network {
             is_dead: Arc::clone(&is_dead),
         };
         let peers = Arc::new(self.clone());
-        let options = NodeOptions::new();
+        let mut options = NodeOptions::new();
+        if std::env::var("NODE_ERRORS").is_ok() {
+            let node = address.clone();
+            options.on_error = Arc::new(move |error| println!("{node}: {error}"));
+        }
+        let mut endpoint = endpoint(1_000);
+        if let Some((journal, clock)) = &self.tasks {
+            options.resume_task = Some(worker::resume(journal));
+            endpoint = worker::endpoint(TasksConfig::default(), clock.clone(), journal);
+        }
         // A process that cannot join ends.
-        let joined =
-            Node::join_with(endpoint(1_000), Arc::new(link), &*address, peers, options).await;
+        let joined = Node::join_with(endpoint, Arc::new(link), &*address, peers, options).await;
         if let Ok(node) = joined {
             let died = Arc::new(watch::Sender::new(false));
             let process = Process { node, address: address.clone(), is_hanging, is_dead, died };

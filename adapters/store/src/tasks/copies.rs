@@ -1,0 +1,159 @@
+//! Copies of the tasks of other nodes: what changes here is sent to the owner, and what changes there is read.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http_body_util::Full;
+use hyper::body::Body;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Request, Response, StatusCode};
+use mcp_sansio::task::TaskRecord;
+use mcp_sansio_http::SharedTasks;
+use tokio::time::Instant;
+
+use super::storing::TaskNotStored;
+use super::{Known, NodeTasks, TaskCopy};
+use crate::body::{BodyError, NodeBody};
+use crate::forwarding::NODE;
+use crate::node::{Inner, empty};
+use crate::store::StoreError;
+
+/// Marks a request of a node that has changed its copy of a task.
+pub(crate) const TASK: HeaderName = HeaderName::from_static("mcp-node-task");
+
+/// How long a copy is kept that no request uses.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// The pause after an error of the store.
+const RETRY: Duration = Duration::from_secs(1);
+
+impl NodeTasks {
+    /// Removes the copies that were not used for long. Returns the ids of those that requests or subscriptions wait for.
+    fn awaited_copies(&self, now: Instant) -> Vec<String> {
+        let (mut awaited, mut unused) = (Vec::new(), Vec::new());
+        let mut table = self.table();
+        self.tasks.inspect(|tasks, _| {
+            for (key, known) in &mut table.known {
+                let Known::Copy(copy) = known else { continue };
+                if tasks.is_awaited(*key) {
+                    copy.used_at = now;
+                    awaited.push(copy.id.clone());
+                } else if copy.used_at + KEPT < now {
+                    unused.push(*key);
+                }
+            }
+        });
+        unused.retain(|key| !table.unwritten.contains_key(key));
+        drop(table);
+        unused.into_iter().for_each(|key| self.forget(key));
+        awaited
+    }
+}
+
+impl Inner {
+    /// Stores changes of tasks, and looks for changes of the copies that are waited for, until the node is dropped.
+    pub(crate) async fn follow_tasks(node: Weak<Self>, tasks: SharedTasks) {
+        let mut looked_at = Instant::now();
+        loop {
+            let Some(every) = node.upgrade().map(|node| node.options.task_refresh) else { return };
+            tokio::select! {
+                () = tasks.changed() => {}
+                () = tokio::time::sleep_until(looked_at + every) => {}
+            }
+            let Some(node) = node.upgrade() else { return };
+            let is_stored = node.store_tasks().await;
+            if let Err(error) = &is_stored {
+                (node.options.on_error)(error);
+            }
+            if looked_at + every <= Instant::now() {
+                looked_at = Instant::now();
+                node.refresh_copies().await;
+            }
+            drop(node);
+            if is_stored.is_err() {
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+
+    async fn refresh_copies(self: &Arc<Self>) {
+        let Some(tasks) = &self.tasks else { return };
+        let awaited = tasks.awaited_copies(Instant::now());
+        if !awaited.is_empty()
+            && let Err(error) = self.look_for_tasks(awaited).await
+        {
+            (self.options.on_error)(&error);
+        }
+    }
+
+    /// Sends a copy that has changed here to the node that works on the task.
+    pub(super) async fn send_copy(
+        &self,
+        copy: &TaskCopy,
+        record: &TaskRecord,
+    ) -> Result<(), TaskNotStored> {
+        match self.send_record(copy, record).await? {
+            StatusCode::OK => Ok(()),
+            StatusCode::CONFLICT => Err(TaskNotStored::Outdated),
+            _ => Err(TaskNotStored::NotSent),
+        }
+    }
+
+    async fn send_record(
+        &self,
+        copy: &TaskCopy,
+        record: &TaskRecord,
+    ) -> Result<StatusCode, TaskNotStored> {
+        let not_sent = |_| TaskNotStored::NotSent;
+        let body = serde_json::to_vec(record).map_err(StoreError::new)?;
+        let request = Request::post("/")
+            .header(
+                "host",
+                HeaderValue::from_str(&copy.address).map_err(|_| TaskNotStored::NotSent)?,
+            )
+            .header(NODE, HeaderValue::from_str(&copy.node).map_err(|_| TaskNotStored::NotSent)?)
+            .header(TASK, "1")
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| TaskNotStored::NotSent)?;
+        let sent =
+            tokio::time::timeout(self.options.silence, self.peers.forward(&copy.address, request));
+        match sent.await {
+            Ok(response) => Ok(response.map_err(not_sent)?.status()),
+            Err(_) => Err(TaskNotStored::NotSent),
+        }
+    }
+
+    /// Handles the request of a node that has changed its copy of a task of this node.
+    pub(crate) async fn take_copy<B>(self: &Arc<Self>, body: B) -> Response<NodeBody>
+    where
+        B: Body<Data: Buf, Error: Into<BodyError>>,
+    {
+        let (body, _share) = match self.read_body(body).await {
+            Ok(read) => read,
+            Err(status) => return empty(status),
+        };
+        let Some(tasks) = &self.tasks else { return empty(StatusCode::MISDIRECTED_REQUEST) };
+        let Ok(record) = serde_json::from_slice::<TaskRecord>(&body) else {
+            return empty(StatusCode::BAD_REQUEST);
+        };
+        let id = record.id().to_owned();
+        // Another node may have taken the task over.
+        let looked = self.look_for_task(&id).await;
+        if looked.is_err() || !tasks.is_own(&id) {
+            return empty(StatusCode::MISDIRECTED_REQUEST);
+        }
+        let merged = tasks.tasks.with(|tasks, now| tasks.merge(record, now));
+        if merged.is_err() {
+            return empty(StatusCode::CONFLICT);
+        }
+        match self.store_tasks().await {
+            Ok(()) => empty(StatusCode::OK),
+            Err(error) => {
+                (self.options.on_error)(&error);
+                empty(StatusCode::SERVICE_UNAVAILABLE)
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Looks for the tasks that a request is about, and keeps copies of those of other nodes.
+
+use std::sync::Arc;
+
+use mcp_sansio::request::Requestor;
+use mcp_sansio::task::{RestoreError, TaskKey};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+use super::record::{StoredTask, key_of};
+use super::{Known, NodeTasks, TaskCopy};
+use crate::node::Inner;
+use crate::store::StoreError;
+
+/// How often a task is looked for, if its record changes meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// How many tasks are looked for at once.
+pub(super) const AT_ONCE: usize = 64;
+
+/// The reason why it is unknown whether there is a task.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TaskNotFound {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("there is no room for a task of another node: {0}")]
+    Restore(#[from] RestoreError),
+    /// The next node that gets a request takes the task over.
+    #[error("this node is leaving")]
+    Leaving,
+    #[error("the task moves too often")]
+    MovesTooOften,
+}
+
+/// The knowledge of this node about a task, before it looks into the store.
+enum Local {
+    Unknown,
+    /// This node works on the task. Whether it still does was confirmed a moment ago.
+    Own {
+        is_recent: bool,
+    },
+    Copy,
+}
+
+impl NodeTasks {
+    fn local(
+        &self,
+        id: &str,
+        now: Instant,
+        recent: std::time::Duration,
+    ) -> (Option<TaskKey>, Local) {
+        let mut table = self.table();
+        let Some(key) = self.find(id) else { return (None, Local::Unknown) };
+        let local = match table.known.get_mut(&key) {
+            Some(Known::Own(own)) => Local::Own { is_recent: now < own.seen_at + recent },
+            Some(Known::Copy(copy)) => {
+                copy.used_at = now;
+                Local::Copy
+            }
+            // It has just begun.
+            None => Local::Own { is_recent: true },
+        };
+        (Some(key), local)
+    }
+
+    /// Whether this node works on a task.
+    pub(super) fn is_own(&self, id: &str) -> bool {
+        let table = self.table();
+        let key = self.find(id);
+        key.is_some_and(|key| matches!(table.known.get(&key), Some(Known::Own(_))))
+    }
+
+    /// Notes that the store names this node. Returns whether it still works on the task.
+    fn confirm_own(&self, key: TaskKey, began: Instant) -> bool {
+        match self.table().known.get_mut(&key) {
+            Some(Known::Own(own)) => {
+                own.seen_at = began;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns those of some tasks that this node works on, or has a copy of.
+    pub(super) fn present(&self, ids: &[String]) -> Vec<String> {
+        self.tasks
+            .inspect(|tasks, _| ids.iter().filter(|id| tasks.find(id).is_some()).cloned().collect())
+    }
+
+    /// Keeps a copy of a task of another node, or brings it up to date.
+    pub(super) fn copy(
+        &self,
+        version: u64,
+        stored: &StoredTask,
+        began: Instant,
+    ) -> Result<TaskKey, RestoreError> {
+        let mut table = self.table();
+        if let Some(key) = self.find(stored.task.id()) {
+            let is_newer = match table.known.get(&key) {
+                Some(Known::Copy(copy)) => copy.version < version,
+                Some(Known::Own(_)) | None => false,
+            };
+            // A change that is not sent yet would be lost.
+            self.note_changes(&mut table);
+            if !is_newer || table.unwritten.contains_key(&key) {
+                return Ok(key);
+            }
+        }
+        let key = self.tasks.with(|tasks, _| tasks.refresh(stored.task.clone()))?;
+        let copy = TaskCopy {
+            id: stored.task.id().to_owned(),
+            node: stored.node.clone(),
+            address: stored.address.clone(),
+            version,
+            used_at: began,
+        };
+        table.known.insert(key, Known::Copy(copy));
+        Ok(key)
+    }
+}
+
+impl Inner {
+    /// Looks for tasks by their ids, so that a request about them can be served here. Returns the ids of those that exist.
+    pub(super) async fn look_for_tasks(
+        self: &Arc<Self>,
+        ids: Vec<String>,
+    ) -> Result<Vec<String>, TaskNotFound> {
+        if let [id] = &*ids {
+            return Ok(if self.look_for_task(id).await? { ids } else { Vec::new() });
+        }
+        let (mut looks, mut found, mut result) = (JoinSet::new(), Vec::new(), Ok(()));
+        let mut note = |done: Result<Result<Option<String>, TaskNotFound>, JoinError>| match done {
+            Ok(Ok(id)) => found.extend(id),
+            Ok(Err(error)) => result = Err(error),
+            Err(error) => result = Err(StoreError::new(error).into()),
+        };
+        for id in ids {
+            if AT_ONCE <= looks.len()
+                && let Some(done) = looks.join_next().await
+            {
+                note(done);
+            }
+            let inner = Arc::clone(self);
+            looks.spawn(async move { Ok(inner.look_for_task(&id).await?.then_some(id)) });
+        }
+        while let Some(done) = looks.join_next().await {
+            note(done);
+        }
+        result.map(|()| found)
+    }
+
+    /// Looks for all tasks of a requestor, and returns the ids of those that exist.
+    pub(super) async fn look_for_tasks_of(
+        self: &Arc<Self>,
+        requestor: Requestor,
+    ) -> Result<Vec<String>, TaskNotFound> {
+        let Some(tasks) = &self.tasks else { return Ok(Vec::new()) };
+        let listed = self.listed_tasks(requestor).await?;
+        // A task that has ended does not change.
+        let (mut found, others): (Vec<_>, Vec<_>) = tasks.tasks.inspect(|tasks, _| {
+            listed.into_iter().partition(|id| {
+                let task = tasks.find(id).and_then(|key| tasks.get(key));
+                task.is_some_and(|task| task.status().is_final())
+            })
+        });
+        found.extend(self.look_for_tasks(others).await?);
+        Ok(found)
+    }
+
+    /// Looks for a task, and returns whether it exists. If so, this node has it now, or an up-to-date copy.
+    pub(super) async fn look_for_task(self: &Arc<Self>, id: &str) -> Result<bool, TaskNotFound> {
+        let (Some(tasks), Some(at)) = (&self.tasks, key_of(id)) else { return Ok(false) };
+        for _ in 0..ATTEMPTS {
+            let began = Instant::now();
+            let (key, local) = tasks.local(id, began, self.options.silence);
+            if matches!(local, Local::Own { is_recent: true }) {
+                return Ok(true);
+            }
+            let Some(stored) = self.batches.store().read(&at).await? else {
+                if let (Some(key), Local::Copy) = (key, local) {
+                    tasks.forget(key);
+                }
+                return Ok(false);
+            };
+            let (version, stored) = (stored.version, StoredTask::parse(&stored.value)?);
+            if let (Some(key), Local::Own { .. }) = (key, local) {
+                if stored.node == self.id && tasks.confirm_own(key, began) {
+                    return Ok(true);
+                }
+                // Another node has taken the task over.
+                tasks.forget(key);
+            }
+            // A process that has started again has the address of the earlier one.
+            let is_own = stored.node == self.id || stored.address == self.address;
+            let is_gone = stored.node.is_empty() || is_own;
+            if !is_gone && self.is_alive(&stored.node).await? {
+                tasks.copy(version, &stored, began)?;
+                return Ok(true);
+            }
+            if self.adopt_task(version, stored).await? {
+                return Ok(true);
+            }
+            // Another node was faster.
+        }
+        Err(TaskNotFound::MovesTooOften)
+    }
+}

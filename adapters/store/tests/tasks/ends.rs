@@ -1,0 +1,210 @@
+//! Tasks of nodes that end: killed, cut off, or stopped.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_sansio_store::{MemoryStore, Store, StoreError, StoreFuture, Stored, Write, Written};
+use serde_json::json;
+
+use crate::kit::worker::{Client, Workers, sleep};
+
+#[tokio::test(start_paused = true)]
+async fn a_task_of_a_killed_node_fails() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let c = workers.start("c").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 600_000, "checkpoint": true})).await;
+    workers.kill("a");
+    drop(a);
+    // Its signs of life are still believed in.
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+    sleep(7_000).await;
+    let seen = client.get(&b, &task).await;
+    assert_eq!(seen["status"], "failed");
+    assert_eq!(seen["error"]["message"], "the process that worked on the task has ended");
+    assert_eq!(client.get(&c, &task).await["status"], "failed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_killed_node_stays() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 10})).await;
+    sleep(100).await;
+    workers.kill("a");
+    drop(a);
+    sleep(7_000).await;
+    assert_eq!(client.get(&b, &task).await["result"]["content"][0]["text"], "worked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_node_continues_the_work() {
+    let workers = Workers::resuming();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 60_000, "checkpoint": true})).await;
+    workers.kill("a");
+    drop(a);
+    sleep(7_000).await;
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+    sleep(61_000).await;
+    let seen = client.get(&b, &task).await;
+    assert_eq!(seen["result"]["content"][0]["text"], "worked");
+    let resumed = workers.journal().iter().filter(|line| *line == "resumed work").count();
+    assert_eq!(resumed, 1);
+}
+
+/// A subscription, or a request that waits, is reason enough to continue the work.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_notices_the_end_of_a_node() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 600_000})).await;
+    let params = json!({"notifications": {"taskIds": [task]}});
+    let mut stream = client.send(&b, "subscriptions/listen", params).await;
+    workers.kill("a");
+    drop(a);
+    loop {
+        let (_, message) = crate::kit::message(&mut stream).await;
+        if message["params"]["status"] == "failed" {
+            break;
+        }
+    }
+}
+
+/// A node is believed dead and is not: its work is not wanted any more, and it tells nothing about the task.
+#[tokio::test(start_paused = true)]
+async fn a_superseded_node_gives_its_tasks_up() {
+    let workers = Workers::resuming();
+    let (flaky, b) = (Arc::new(Flaky::new(&workers)), workers.start("b").await);
+    let a = workers.start_on(flaky.clone(), "a").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 20_000, "checkpoint": true, "label": "x"})).await;
+    // `a` does not reach the store: its signs of life are missing.
+    flaky.set(true);
+    sleep(8_000).await;
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+    assert_eq!(workers.journal(), ["begun x", "resumed x"]);
+    assert_eq!(client.ask(&a, "tasks/get", json!({"taskId": task})).await.0, 503);
+    flaky.set(false);
+    assert_eq!(client.get(&a, &task).await["status"], "working");
+    sleep(1).await;
+    assert_eq!(workers.journal(), ["begun x", "resumed x", "stopped x"]);
+    sleep(30_000).await;
+    assert_eq!(client.get(&a, &task).await["status"], "completed");
+    assert_eq!(workers.journal(), ["begun x", "resumed x", "stopped x", "done x"]);
+}
+
+/// The result of a superseded node is not that of the task.
+#[tokio::test(start_paused = true)]
+async fn a_superseded_node_ends_its_task_in_vain() {
+    let workers = Workers::new();
+    let (flaky, b) = (Arc::new(Flaky::new(&workers)), workers.start("b").await);
+    let a = workers.start_on(flaky.clone(), "a").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 9_000})).await;
+    flaky.set(true);
+    sleep(8_000).await;
+    assert_eq!(client.get(&b, &task).await["status"], "failed");
+    sleep(2_000).await;
+    assert_eq!(workers.journal(), ["begun work", "done work"]);
+    assert_eq!(client.ask(&a, "tasks/get", json!({"taskId": task})).await.0, 503);
+    flaky.set(false);
+    sleep(2_000).await;
+    assert_eq!(client.get(&a, &task).await["status"], "failed");
+}
+
+/// A response shows a task only when its record is written.
+#[tokio::test(start_paused = true)]
+async fn a_task_is_shown_only_when_it_is_stored() {
+    let workers = Workers::new();
+    let flaky = Arc::new(Flaky::new(&workers));
+    let a = workers.start_on(flaky.clone(), "a").await;
+    let client = Client::modern();
+    flaky.set(true);
+    let params = json!({"name": "work", "arguments": {"time": 1}});
+    assert_eq!(client.ask(&a, "tools/call", params).await.0, 503);
+    flaky.set(false);
+    let task = client.begin(&a, json!({"time": 100})).await;
+    flaky.set(true);
+    sleep(1_000).await;
+    assert_eq!(client.ask(&a, "tasks/get", json!({"taskId": task})).await.0, 503);
+    // A request that has nothing to do with tasks.
+    let echo = json!({"name": "echo", "arguments": {}});
+    assert_eq!(client.ask(&a, "tools/call", echo).await.0, 200);
+    flaky.set(false);
+    assert_eq!(client.get(&a, &task).await["status"], "completed");
+}
+
+/// A node that leaves waits for its tasks, and leaves their results to the others.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_leaves_waits_for_its_tasks() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::modern();
+    let short = client.begin(&a, json!({"time": 3_000})).await;
+    let long = client.begin(&a, json!({"time": 60_000})).await;
+    a.leave(Duration::from_secs(10)).await.unwrap();
+    workers.kill("a");
+    drop(a);
+    let seen = client.get(&b, &short).await;
+    assert_eq!(seen["result"]["content"][0]["text"], "worked");
+    assert_eq!(client.get(&b, &long).await["status"], "failed");
+}
+
+/// Work that another node can continue does not delay a node that leaves.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_leaves_hands_its_work_over() {
+    let workers = Workers::resuming();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::open(&a, Some(1)).await;
+    let task = client.begin(&a, json!({"time": 30_000, "checkpoint": true})).await;
+    let began = tokio::time::Instant::now();
+    a.leave(Duration::from_secs(100)).await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    workers.kill("a");
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+    sleep(31_000).await;
+    assert_eq!(client.get(&b, &task).await["status"], "completed");
+    assert_eq!(workers.journal(), ["begun work", "stopped work", "resumed work", "done work"]);
+}
+
+/// A store that one node does not reach at times.
+struct Flaky {
+    store: MemoryStore,
+    fails: Mutex<bool>,
+}
+
+impl Flaky {
+    fn new(workers: &Workers) -> Self {
+        Self { store: workers.cluster.store.clone(), fails: Mutex::new(false) }
+    }
+
+    fn set(&self, fails: bool) {
+        *self.fails.lock().unwrap() = fails;
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if *self.fails.lock().unwrap() { Err(StoreError::new("not reached")) } else { Ok(()) }
+    }
+}
+
+impl Store for Flaky {
+    fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+        Box::pin(async move {
+            self.check()?;
+            self.store.read(key).await
+        })
+    }
+
+    fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+        Box::pin(async move {
+            self.check()?;
+            self.store.write(writes).await
+        })
+    }
+}

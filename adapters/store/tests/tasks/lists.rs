@@ -1,0 +1,77 @@
+//! Lists of tasks, of all nodes.
+
+use serde_json::json;
+
+use crate::kit::worker::{Client, Workers, sleep};
+
+#[tokio::test(start_paused = true)]
+async fn a_user_lists_the_tasks_of_all_nodes() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let (one, two) = (Client::open(&a, Some(1)).await, Client::open(&b, Some(1)).await);
+    let other = Client::open(&b, Some(2)).await;
+    let mut tasks = Vec::new();
+    for (client, node) in [(&one, &a), (&two, &b), (&one, &a)] {
+        tasks.push(client.begin(node, json!({"time": 60_000})).await);
+        sleep(10).await;
+    }
+    assert_eq!(one.list(&a).await, tasks);
+    assert_eq!(two.list(&b).await, tasks);
+    assert_eq!(other.list(&b).await, [""; 0]);
+}
+
+/// A page of a list continues at another node.
+#[tokio::test(start_paused = true)]
+async fn pages_of_several_nodes() {
+    let mut workers = Workers::new();
+    workers.config.page_items = 2;
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let (one, two) = (Client::open(&a, Some(1)).await, Client::open(&b, Some(1)).await);
+    let mut tasks = Vec::new();
+    for at in 0..5 {
+        let (client, node) = if at % 2 == 0 { (&one, &a) } else { (&two, &b) };
+        tasks.push(client.begin(node, json!({"time": 60_000})).await);
+        sleep(1).await;
+    }
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    for (client, node) in [(&one, &a), (&two, &b), (&one, &a)] {
+        let params = cursor.map_or_else(|| json!({}), |cursor: String| json!({"cursor": cursor}));
+        let (_, message) = client.ask(node, "tasks/list", params).await;
+        let page = message["result"]["tasks"].as_array().unwrap_or_else(|| panic!("{message}"));
+        seen.extend(page.iter().map(|task| task["taskId"].as_str().unwrap().to_owned()));
+        cursor = message["result"]["nextCursor"].as_str().map(str::to_owned);
+    }
+    assert_eq!(seen, tasks);
+    assert_eq!(cursor, None);
+}
+
+/// A list has the tasks of a session that was taken over.
+#[tokio::test(start_paused = true)]
+async fn the_tasks_of_a_session_move_with_it() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::open(&a, None).await;
+    let finished = client.begin(&a, json!({})).await;
+    sleep(10).await;
+    let going_on = client.begin(&a, json!({"time": 60_000})).await;
+    workers.kill("a");
+    drop(a);
+    sleep(7_000).await;
+    assert_eq!(client.list(&b).await, [finished.clone(), going_on.clone()]);
+    let (_, message) = client.ask(&b, "tasks/result", json!({"taskId": finished})).await;
+    assert_eq!(crate::kit::text(&message), "worked");
+    let (_, message) = client.ask(&b, "tasks/result", json!({"taskId": going_on})).await;
+    assert_eq!(message["error"]["message"], "the process that worked on the task has ended");
+}
+
+/// Tasks that have expired are not listed.
+#[tokio::test(start_paused = true)]
+async fn lists_forget_what_has_expired() {
+    let workers = Workers::new();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::open(&a, Some(1)).await;
+    client.begin(&a, json!({})).await;
+    sleep(601_000).await;
+    let new = client.begin(&a, json!({})).await;
+    assert_eq!(Client::open(&b, Some(1)).await.list(&b).await, [new]);
+}
