@@ -12,7 +12,9 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig};
+use mcp_sansio::task::{
+    NewTask, RestoreError, TaskError, TaskEvent, TaskKey, TaskNews, TaskRecord, Tasks, TasksConfig,
+};
 use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
 use crate::clock::Clock;
@@ -133,6 +135,43 @@ impl SharedTasks {
     pub fn inspect<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
         let (mut shared, now) = (self.lock(), self.now());
         act(&mut shared.tasks, now)
+    }
+
+    /// Brings the copy of a task of another process up to date ([`Tasks::refresh`]). The change is sent to all affected peers,
+    /// and the work of the task looks at it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tasks::refresh`].
+    pub fn refresh(&self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
+        self.change(|shared, _| {
+            let key = shared.tasks.refresh(record)?;
+            shared.changed(key);
+            Ok(key)
+        })
+    }
+
+    /// Does what a requestor has done to the copy of a task in another process ([`Tasks::merge`]). The change is sent to all
+    /// affected peers, and the work of the task looks at it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tasks::merge`].
+    pub fn merge(&self, copy: TaskRecord) -> Result<(), TaskError> {
+        self.change(|shared, now| {
+            if let Some(news) = shared.tasks.merge(copy, now)? {
+                shared.on_task_news(news);
+            }
+            Ok(())
+        })
+    }
+
+    /// Forgets a task ([`Tasks::remove`]). Its work learns that it is not wanted. Returns whether the task existed.
+    pub fn remove(&self, key: TaskKey) -> bool {
+        self.change(|shared, _| {
+            shared.changed(key);
+            shared.tasks.remove(key)
+        })
     }
 
     /// Waits until a task has changed that [`Tasks::next_changed`] returns. The tasks must be

@@ -83,7 +83,8 @@ impl Inner {
             tokio::time::sleep(PAUSE).await;
         }
         // The work that other nodes continue ends here, and with it the requests that have begun it.
-        result = result.and(self.hand_over_tasks().await);
+        let rest = end.saturating_duration_since(Instant::now()).max(LAST_MESSAGES);
+        result = result.and(self.hand_over_tasks(rest).await);
         // No session is opened any more.
         let rest = end.saturating_duration_since(Instant::now()).max(LAST_MESSAGES);
         self.endpoint.shut_down(rest);
@@ -95,7 +96,7 @@ impl Inner {
         }
         let (_, handed_over) = self.hand_over_until(Instant::now() + LAST_WRITES, true).await;
         result = result.and(handed_over);
-        result = result.and(self.hand_over_tasks().await);
+        result = result.and(self.hand_over_tasks(LAST_WRITES).await);
         self.set_left();
         result.and(self.remove_heartbeat().await)
     }

@@ -29,7 +29,7 @@ impl NodeTasks {
         let key = match self.find(&id) {
             Some(found) if found == key => key,
             // The copy was dropped meanwhile.
-            _ => self.tasks.with(|tasks, _| tasks.refresh(stored.task))?,
+            _ => self.tasks.refresh(stored.task)?,
         };
         table.known.insert(key, Known::Own(Own { id, version, seen_at: began }));
         Ok(key)

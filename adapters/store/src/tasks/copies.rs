@@ -144,7 +144,7 @@ impl Inner {
         if looked.is_err() || !tasks.is_own(&id) {
             return empty(StatusCode::MISDIRECTED_REQUEST);
         }
-        let merged = tasks.tasks.with(|tasks, now| tasks.merge(record, now));
+        let merged = tasks.tasks.merge(record);
         if merged.is_err() {
             return empty(StatusCode::CONFLICT);
         }

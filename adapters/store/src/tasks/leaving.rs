@@ -10,9 +10,6 @@ use crate::store::{Change, StoreError, Write};
 /// The most tasks that are written at once.
 const AT_ONCE: usize = 64;
 
-/// The time limit for the last writes of tasks.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 impl NodeTasks {
     /// Returns the number of tasks whose work would be lost if this node ended.
     fn busy(&self, can_resume: bool) -> usize {
@@ -57,21 +54,19 @@ impl Inner {
         self.tasks.as_ref().map_or(0, |tasks| tasks.busy(self.options.resume_task.is_some()))
     }
 
-    /// Leaves all tasks to the other nodes. The work on them ends here.
-    pub(crate) async fn hand_over_tasks(&self) -> Result<(), StoreError> {
+    /// Leaves all tasks to the other nodes. The work on them ends here. A task that is not written in time is taken over when
+    /// this node gives no sign of life any more, as it was stored last.
+    pub(crate) async fn hand_over_tasks(&self, within: Duration) -> Result<(), StoreError> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
-        let stored = tokio::time::timeout(PATIENCE, self.store_tasks()).await;
-        let writing = async {
+        let handing_over = async {
+            let stored = self.store_tasks().await;
             let _writing = tasks.writing.lock().await;
-            let writes = tasks.leave()?;
-            for some in writes.chunks(AT_ONCE) {
+            for some in tasks.leave()?.chunks(AT_ONCE) {
                 // After a conflict another node has the task.
                 self.batches.store().write(some).await?;
             }
-            Ok(())
+            stored.map_err(StoreError::new)
         };
-        let written = tokio::time::timeout(PATIENCE, writing).await;
-        stored.map_err(StoreError::new)?.map_err(StoreError::new)?;
-        written.map_err(StoreError::new)?
+        tokio::time::timeout(within, handing_over).await.map_err(StoreError::new)?
     }
 }

@@ -1,6 +1,7 @@
 //! Looks for the tasks that a request is about, and keeps copies of those of other nodes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_sansio::request::Requestor;
 use mcp_sansio::task::{RestoreError, TaskKey};
@@ -43,12 +44,7 @@ enum Local {
 }
 
 impl NodeTasks {
-    fn local(
-        &self,
-        id: &str,
-        now: Instant,
-        recent: std::time::Duration,
-    ) -> (Option<TaskKey>, Local) {
+    fn local(&self, id: &str, now: Instant, recent: Duration) -> (Option<TaskKey>, Local) {
         let mut table = self.table();
         let Some(key) = self.find(id) else { return (None, Local::Unknown) };
         let local = match table.known.get_mut(&key) {
@@ -68,6 +64,20 @@ impl NodeTasks {
         let table = self.table();
         let key = self.find(id);
         key.is_some_and(|key| matches!(table.known.get(&key), Some(Known::Own(_))))
+    }
+
+    /// Whether a task needs no look into the store for a list: it has ended, so it does not change, or it was read a moment ago.
+    fn is_fresh(&self, id: &str, recent: Duration) -> bool {
+        let table = self.table();
+        self.tasks.inspect(|tasks, _| {
+            let Some(key) = tasks.find(id) else { return false };
+            let is_final = tasks.get(key).is_some_and(|task| task.status().is_final());
+            let read_at = match table.known.get(&key) {
+                Some(Known::Copy(copy)) => Some(copy.read_at),
+                _ => None,
+            };
+            is_final || read_at.is_some_and(|at| at.elapsed() < recent)
+        })
     }
 
     /// Notes that the store names this node. Returns whether it still works on the task.
@@ -95,24 +105,27 @@ impl NodeTasks {
         began: Instant,
     ) -> Result<TaskKey, RestoreError> {
         let mut table = self.table();
+        self.note_changes(&mut table);
         if let Some(key) = self.find(stored.task.id()) {
-            let is_newer = match table.known.get(&key) {
-                Some(Known::Copy(copy)) => copy.version < version,
-                Some(Known::Own(_)) | None => false,
-            };
-            // A change that is not sent yet would be lost.
-            self.note_changes(&mut table);
-            if !is_newer || table.unwritten.contains_key(&key) {
-                return Ok(key);
+            let has_changed = table.unwritten.contains_key(&key);
+            match table.known.get_mut(&key) {
+                // A change that is not sent yet would be lost.
+                Some(Known::Copy(copy)) if copy.version < version && !has_changed => {}
+                Some(Known::Copy(copy)) => {
+                    copy.read_at = copy.read_at.max(began);
+                    return Ok(key);
+                }
+                Some(Known::Own(_)) | None => return Ok(key),
             }
         }
-        let key = self.tasks.with(|tasks, _| tasks.refresh(stored.task.clone()))?;
+        let key = self.tasks.refresh(stored.task.clone())?;
         let copy = TaskCopy {
             id: stored.task.id().to_owned(),
             node: stored.node.clone(),
             address: stored.address.clone(),
             version,
             used_at: began,
+            read_at: began,
         };
         table.known.insert(key, Known::Copy(copy));
         Ok(key)
@@ -156,13 +169,8 @@ impl Inner {
     ) -> Result<Vec<String>, TaskNotFound> {
         let Some(tasks) = &self.tasks else { return Ok(Vec::new()) };
         let listed = self.listed_tasks(requestor).await?;
-        // A task that has ended does not change.
-        let (mut found, others): (Vec<_>, Vec<_>) = tasks.tasks.inspect(|tasks, _| {
-            listed.into_iter().partition(|id| {
-                let task = tasks.find(id).and_then(|key| tasks.get(key));
-                task.is_some_and(|task| task.status().is_final())
-            })
-        });
+        let (mut found, others): (Vec<_>, Vec<_>) =
+            listed.into_iter().partition(|id| tasks.is_fresh(id, self.options.task_refresh));
         found.extend(self.look_for_tasks(others).await?);
         Ok(found)
     }

@@ -12,6 +12,9 @@ use serde::Deserialize;
 use super::storing::TaskNotStored;
 use crate::node::Inner;
 
+/// The most tasks of a subscription that are looked for. Of the others, a node grants its own.
+const MOST_IDS: usize = 1_024;
+
 /// Whether the message of a request is about tasks, so that its response waits for their changes to be stored.
 #[derive(Clone, Default)]
 pub(crate) struct Concerned(Arc<Tasks>);
@@ -77,6 +80,7 @@ impl Inner {
             let Message { method, params } = serde_json::from_slice(body).unwrap_or_default();
             let is_list = method == "tasks/list";
             let mut ids = params.notifications.tasks;
+            ids.truncate(MOST_IDS);
             ids.extend(params.task.filter(|_| method.starts_with("tasks/")));
             if !is_list && ids.is_empty() {
                 return None;

@@ -80,6 +80,8 @@ struct TaskCopy {
     address: String,
     version: u64,
     used_at: Instant,
+    /// When the store was last read for it.
+    read_at: Instant,
 }
 
 impl NodeTasks {
@@ -120,6 +122,6 @@ impl NodeTasks {
         table.known.remove(&key);
         table.unwritten.remove(&key);
         drop(table);
-        self.tasks.with(|tasks, _| tasks.remove(key));
+        self.tasks.remove(key);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mcp_sansio_store::{MemoryStore, Store, StoreError, StoreFuture, Stored, Write, Written};
 use serde_json::json;
 
+use crate::kit::SlowStore;
 use crate::kit::worker::{Client, Workers, sleep};
 
 #[tokio::test(start_paused = true)]
@@ -55,6 +56,27 @@ async fn another_node_continues_the_work() {
     assert_eq!(seen["result"]["content"][0]["text"], "worked");
     let resumed = workers.journal().iter().filter(|line| *line == "resumed work").count();
     assert_eq!(resumed, 1);
+}
+
+/// Of several nodes that want to continue the work at the same time, one does.
+#[tokio::test(start_paused = true)]
+async fn one_node_continues_the_work() {
+    let workers = Workers::resuming();
+    let a = workers.start("a").await;
+    let slow = || SlowStore(workers.cluster.store.clone(), Duration::from_millis(50));
+    let b = workers.start_on(Arc::new(slow()), "b").await;
+    let c = workers.start_on(Arc::new(slow()), "c").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 60_000, "checkpoint": true})).await;
+    workers.kill("a");
+    drop(a);
+    sleep(7_000).await;
+    let (at_b, again, at_c) =
+        tokio::join!(client.get(&b, &task), client.get(&b, &task), client.get(&c, &task));
+    for seen in [at_b, again, at_c] {
+        assert_eq!(seen["status"], "working");
+    }
+    assert_eq!(workers.journal(), ["begun work", "resumed work"]);
 }
 
 /// A subscription, or a request that waits, is reason enough to continue the work.
@@ -116,6 +138,21 @@ async fn a_superseded_node_ends_its_task_in_vain() {
     flaky.set(false);
     sleep(2_000).await;
     assert_eq!(client.get(&a, &task).await["status"], "failed");
+}
+
+/// A cancellation that the node of the task could not store is not acknowledged.
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_that_is_not_stored() {
+    let workers = Workers::new();
+    let (flaky, b) = (Arc::new(Flaky::new(&workers)), workers.start("b").await);
+    let a = workers.start_on(flaky.clone(), "a").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 60_000})).await;
+    flaky.set(true);
+    assert_eq!(client.cancel(&b, &task).await.0, 503);
+    flaky.set(false);
+    assert_eq!(client.cancel(&b, &task).await.0, 200);
+    assert_eq!(client.get(&b, &task).await["status"], "cancelled");
 }
 
 /// A response shows a task only when its record is written.

@@ -1,7 +1,12 @@
 //! Lists of tasks, of all nodes.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio_store::Store;
 use serde_json::json;
 
+use crate::kit::SlowStore;
 use crate::kit::worker::{Client, Workers, sleep};
 
 #[tokio::test(start_paused = true)]
@@ -18,6 +23,29 @@ async fn a_user_lists_the_tasks_of_all_nodes() {
     assert_eq!(one.list(&a).await, tasks);
     assert_eq!(two.list(&b).await, tasks);
     assert_eq!(other.list(&b).await, [""; 0]);
+}
+
+/// Nodes add tasks to the list of a user at the same time.
+#[tokio::test(start_paused = true)]
+async fn tasks_that_begin_at_the_same_time_are_listed() {
+    let workers = Workers::new();
+    let slow = || SlowStore(workers.cluster.store.clone(), Duration::from_millis(50));
+    let a = workers.start_on(Arc::new(slow()), "a").await;
+    let b = workers.start_on(Arc::new(slow()), "b").await;
+    let (one, two) = (Client::open(&a, Some(1)).await, Client::open(&b, Some(1)).await);
+    let arguments = || json!({"time": 60_000});
+    let (first, second, third) = tokio::join!(
+        one.begin(&a, arguments()),
+        two.begin(&b, arguments()),
+        one.begin(&a, arguments())
+    );
+    let mut expected = [first, second, third];
+    expected.sort();
+    for (client, node) in [(&one, &a), (&two, &b)] {
+        let mut listed = client.list(node).await;
+        listed.sort();
+        assert_eq!(listed, expected);
+    }
 }
 
 /// A page of a list continues at another node.
@@ -71,7 +99,11 @@ async fn lists_forget_what_has_expired() {
     let (a, b) = (workers.start("a").await, workers.start("b").await);
     let client = Client::open(&a, Some(1)).await;
     client.begin(&a, json!({})).await;
-    sleep(601_000).await;
+    sleep(661_000).await;
     let new = client.begin(&a, json!({})).await;
-    assert_eq!(Client::open(&b, Some(1)).await.list(&b).await, [new]);
+    assert_eq!(Client::open(&b, Some(1)).await.list(&b).await, [&*new]);
+    // The record of the list does not grow, either.
+    let list = workers.cluster.store.read("tasks-of/principal-0000000000000001").await;
+    let list = String::from_utf8(list.unwrap().unwrap().value).unwrap();
+    assert_eq!((list.matches("\"id\"").count(), list.contains(&new)), (1, true), "{list}");
 }

@@ -1,8 +1,10 @@
 //! Tasks that another process has begun.
 
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -66,7 +68,7 @@ fn the_work_of_a_restored_task_continues() {
     given["status"] = "working".into();
     given["wanted"][0]["is_open"] = false.into();
     given["wanted"][0]["answer"] = r#"{"action":"decline"}"#.into();
-    tasks.with(|tasks, now| tasks.merge(read(&given), now)).unwrap();
+    tasks.merge(read(&given)).unwrap();
     worker.join().unwrap();
     assert_eq!(status(&tasks, key), Status::Completed);
     let result = tasks
@@ -96,7 +98,8 @@ fn a_handle_of_a_forgotten_task() {
     let key = restored(&tasks, "a");
     let handle = tasks.resume(key).unwrap();
     assert!(!handle.is_cancelled());
-    tasks.with(|tasks, _| tasks.remove(key));
+    assert!(tasks.remove(key));
+    assert!(!tasks.remove(key));
     // The same task again is another one for this work.
     let again = restored(&tasks, "a");
     assert!(handle.is_cancelled());
@@ -138,4 +141,52 @@ fn changes_wake_who_stores_them() {
         assert_eq!(storing.join().unwrap(), Some(key), "{number}");
     }
     assert!(!tasks.inspect(|tasks, _| tasks.has_changed()));
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The change of a copy wakes the work of its task, and no other work.
+#[test]
+fn a_change_wakes_the_work_of_its_task() {
+    let tasks = SharedTasks::default();
+    let mut other = record("b");
+    other["serial"] = 2.into();
+    let (a, b) = (restored(&tasks, "a"), tasks.refresh(read(&other)).unwrap());
+    let handles = [a, b].map(|key| tasks.resume(key).unwrap());
+    let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
+    let wakers = counts.clone().map(Waker::from);
+    let [first, second] = &handles;
+    let mut waiting = [Box::pin(first.cancelled()), Box::pin(second.cancelled())];
+    let mut woken = || {
+        let woken = counts.each_ref().map(|count| count.0.swap(0, Ordering::SeqCst));
+        for ((future, waker), handle) in waiting.iter_mut().zip(&wakers).zip(&handles) {
+            if !handle.is_cancelled() {
+                let poll = future.as_mut().poll(&mut Context::from_waker(waker));
+                assert_eq!(poll, Poll::Pending);
+            }
+        }
+        woken
+    };
+    assert_eq!(woken(), [0, 0]);
+    let mut changed = record("a");
+    changed["message"] = "half".into();
+    assert_eq!(tasks.refresh(read(&changed)), Ok(a));
+    assert_eq!(woken(), [1, 0]);
+    tasks.with(|_, _| ());
+    assert_eq!(woken(), [1, 1], "any task may have changed");
+    changed["status"] = "cancelled".into();
+    changed["wanted"][0]["is_open"] = false.into();
+    tasks.merge(read(&changed)).unwrap();
+    assert_eq!(woken(), [1, 0]);
+    assert!(tasks.remove(b));
+    assert_eq!(woken(), [0, 1]);
+    assert!(first.is_cancelled() && second.is_cancelled());
 }
