@@ -126,6 +126,11 @@ impl Records {
         self.note_change(key);
     }
 
+    /// Whether a task has changed since that was last reported.
+    pub(super) fn is_changed(&self, key: TaskKey) -> bool {
+        self.changed.as_ref().is_some_and(|changed| changed.contains_key(&key))
+    }
+
     /// Forgets that a task has changed, because it is as it is stored.
     pub(super) fn forget_change(&mut self, key: TaskKey) {
         if let Some(changed) = &mut self.changed {

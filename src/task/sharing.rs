@@ -65,17 +65,22 @@ impl Tasks {
         waiters.chain(watchers).any(|one| self.mail.knows(one.connection()))
     }
 
-    /// Replaces a task by its record, which another process has stored, or [restores](Self::restore) it. What has changed
-    /// here meanwhile is lost. Requests and subscriptions that wait for the task learn of the change at the next
-    /// [`settle`](crate::drive::ConnectionTasks::settle).
+    /// Replaces a task by its record, which another process has stored, or [restores](Self::restore) it. A task with a change
+    /// that [`next_changed`](Self::next_changed) has not returned yet stays as it is. Requests and subscriptions that wait for
+    /// the task learn of the change at the next [`settle`](crate::drive::ConnectionTasks::settle).
     ///
     /// # Errors
     ///
-    /// [`RestoreError`]: nothing has changed.
+    /// [`RestoreError`]: nothing has changed. [`Present`](RestoreError::Present) if the task of this id has another owner.
     pub fn refresh(&mut self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
         let Some(key) = self.find(record.id()) else { return self.restore(record) };
         let new = record.read()?;
-        let Some(old) = self.records.get_mut(key) else { return Err(RestoreError::Present) };
+        if self.records.is_changed(key) {
+            return Ok(key);
+        }
+        let Some(old) = self.records.get_mut(key).filter(|old| old.owner == new.owner) else {
+            return Err(RestoreError::Present);
+        };
         let growth = new.bytes().saturating_sub(old.counted);
         if !self.records.has_room_for(&self.config, growth) {
             return Err(RestoreError::TooManyBytes);

@@ -130,6 +130,12 @@ impl TaskRecord {
         &self.id
     }
 
+    /// The time at which the task expires; `None` if it never does.
+    pub fn expires_at(&self) -> Option<Instant> {
+        let ttl = Duration::from_millis(self.times.ttl_ms?);
+        Some(Instant::from_nanos(self.times.created_ns) + ttl)
+    }
+
     fn of(record: &Record) -> Self {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let nanos =

@@ -176,6 +176,8 @@ impl Run {
     fn store(&mut self, choices: &mut Choices) {
         let Self { side, tasks, expected, stored, copies, .. } = self;
         let Some(stored) = stored else { return assert!(!tasks.has_changed()) };
+        // The changes of copies were sent.
+        while copies.next_changed().is_some() {}
         while let Some(key) = tasks.next_changed() {
             match (tasks.save(key), stored.remove(&key)) {
                 (Some(record), _) => {
@@ -193,7 +195,6 @@ impl Run {
         let saved: BTreeMap<_, _> =
             tasks.iter().filter_map(|(key, _)| Some((key, tasks.save(key)?))).collect();
         assert_eq!(*stored, saved);
-        while copies.next_changed().is_some() {}
         let keys: Vec<TaskKey> = copies.iter().map(|(key, _)| key).collect();
         if !choices.one_in(8) {
             return;

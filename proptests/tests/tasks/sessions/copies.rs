@@ -189,6 +189,7 @@ fn a_copy_comes_too_late() {
         let (late, now) = (stored(&other.tasks, "a"), one.now());
         assert_eq!(one.tasks.merge(late.clone(), now), Err(TaskError::Final(Status::Completed)));
         // The copy is as the task again.
+        changes(&mut other.tasks);
         let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
         assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Completed);
         assert!(one.tasks.remove(key));
@@ -345,4 +346,33 @@ fn copies_are_limited() {
     assert_eq!(copies.get(copy).unwrap().status(), Status::Working);
     one.begin("b");
     assert_eq!(copies.refresh(stored(&one.tasks, "b")), Err(RestoreError::TooManyTasks));
+}
+
+/// A change that was not reported yet is not overwritten, and the task of another owner is not replaced.
+#[test]
+fn a_copy_with_a_change_stays() {
+    let (mut one, mut other) = shared::<ServerSide>();
+    let key = one.begin("a");
+    let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    one.complete(key);
+    let now = other.now();
+    other.tasks.cancel(copy, now).unwrap();
+    assert_eq!(other.tasks.refresh(stored(&one.tasks, "a")), Ok(copy));
+    assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Cancelled);
+    assert_eq!(changes(&mut other.tasks), [copy]);
+    other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Completed);
+    let text = serde_json::to_string(&stored(&one.tasks, "a")).unwrap();
+    let foreign = serde_json::from_str(&text.replace(r#""owner":0"#, r#""owner":5"#)).unwrap();
+    assert_eq!(other.tasks.refresh(foreign), Err(RestoreError::Present));
+}
+
+#[test]
+fn a_record_has_the_time_of_its_end() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    let now = stage.now();
+    stage.begin_new(r#""task":{"ttl":2000}"#, NewTask::new("a"));
+    assert_eq!(stored(&stage.tasks, "a").expires_at(), Some(now + Duration::from_secs(2)));
+    stage.begin_new(r#""task":{}"#, NewTask::new("b").ttl(None));
+    assert_eq!(stored(&stage.tasks, "b").expires_at(), None);
 }
