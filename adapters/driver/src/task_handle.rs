@@ -29,6 +29,8 @@ const A_LITTLE: Duration = Duration::from_millis(10);
 #[must_use = "a task whose handle is dropped fails"]
 pub struct TaskHandle {
     key: TaskKey,
+    /// The number of this handle: a task has one at a time.
+    number: u64,
     tasks: SharedTasks,
     /// The connection of the original request, unless that was one of another process.
     home: Option<Weak<dyn Link>>,
@@ -36,7 +38,8 @@ pub struct TaskHandle {
 
 impl TaskHandle {
     pub(crate) fn new(key: TaskKey, tasks: &SharedTasks, home: Option<Weak<dyn Link>>) -> Self {
-        Self { key, tasks: tasks.clone(), home }
+        let number = tasks.change(|shared, _| shared.new_handle(key));
+        Self { key, number, tasks: tasks.clone(), home }
     }
 
     /// Returns the key of the task in the [`SharedTasks`].
@@ -115,11 +118,10 @@ impl TaskHandle {
     ///
     /// As for [`complete`](Self::complete).
     pub fn progress(&self, progress: Progress<'_>) -> Result<ProgressReport, TaskError> {
+        self.tasks.change(|shared, _| self.going_on(shared).map(drop))?;
         match self.home.as_ref().and_then(Weak::upgrade) {
             Some(home) => home.report(self.key, progress),
-            None => self
-                .tasks
-                .change(|shared, _| self.going_on(shared).map(|_| ProgressReport::NotWanted)),
+            None => Ok(ProgressReport::NotWanted),
         }
     }
 
@@ -186,8 +188,14 @@ impl TaskHandle {
         drop(left);
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
-        self.tasks.change(|shared, now| act(&mut shared.tasks, now))
+    fn with<T>(
+        &self,
+        act: impl FnOnce(&mut Tasks, Instant) -> Result<T, TaskError>,
+    ) -> Result<T, TaskError> {
+        self.tasks.change(|shared, now| match shared.is_handle(self.key, self.number) {
+            true => act(&mut shared.tasks, now),
+            false => Err(TaskError::Unknown),
+        })
     }
 
     /// Blocks the current thread, and checks the expiry of the task itself, so that no connection has to exist.
@@ -216,6 +224,9 @@ impl TaskHandle {
     /// Returns the task, if it has not ended.
     fn going_on<'s>(&self, shared: &'s Shared) -> Result<TaskView<'s>, TaskError> {
         let task = shared.tasks.get(self.key).ok_or(TaskError::Unknown)?;
+        if !shared.is_handle(self.key, self.number) {
+            return Err(TaskError::Unknown);
+        }
         if task.status().is_final() { Err(TaskError::Final(task.status())) } else { Ok(task) }
     }
 
@@ -299,9 +310,11 @@ impl Drop for TaskHandle {
     fn drop(&mut self) {
         let text = "the work has ended without a result";
         self.tasks.change(|shared, now| {
-            // The task may have ended already; then the call has no effect.
-            _ = shared.tasks.fail(self.key, ErrorCode::INTERNAL_ERROR, text, now);
-            shared.forget_work(self.key);
+            if shared.is_handle(self.key, self.number) {
+                // The task may have ended already; then the call has no effect.
+                _ = shared.tasks.fail(self.key, ErrorCode::INTERNAL_ERROR, text, now);
+                shared.forget_work(self.key);
+            }
         });
     }
 }

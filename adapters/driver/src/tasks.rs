@@ -58,6 +58,9 @@ pub(crate) struct Shared {
     woken: Vec<Waker>,
     /// The futures that wait for a task that has changed.
     savers: Wakers,
+    /// The number of the handle of each task that is worked on.
+    handles: HashMap<TaskKey, u64>,
+    next_handle: u64,
     /// The earliest expiry of a task that the connections know.
     watched: Option<Instant>,
     /// The open connections.
@@ -166,6 +169,20 @@ impl SharedTasks {
         })
     }
 
+    /// Takes the work of a task away from its handle, because another process does it. Each command of the handle fails with
+    /// [`TaskError::Unknown`] from now on, and dropping it has no effect. The task itself stays.
+    pub fn revoke(&self, key: TaskKey) {
+        self.change(|shared, _| {
+            shared.handles.remove(&key);
+            shared.changed(key);
+        });
+    }
+
+    /// Removes the tasks that have expired. Connections do that as well, if there are any.
+    pub fn expire(&self) {
+        self.change(|_, _| ());
+    }
+
     /// Forgets a task ([`Tasks::remove`]). Its work learns that it is not wanted. Returns whether the task existed.
     pub fn remove(&self, key: TaskKey) -> bool {
         self.change(|shared, _| {
@@ -183,7 +200,7 @@ impl SharedTasks {
     /// Returns a handle for the work of a task that was [restored](Tasks::restore), so that this process continues it.
     /// `None` if there is no such task, or it has ended.
     ///
-    /// A task has one handle: with a second one, the task fails as soon as the first of them is dropped.
+    /// A task has one handle: an earlier one is [revoked](Self::revoke).
     pub fn resume(&self, key: TaskKey) -> Option<TaskHandle> {
         let is_open =
             |tasks: &mut Tasks, _| tasks.get(key).is_some_and(|task| !task.status().is_final());
@@ -203,7 +220,8 @@ impl SharedTasks {
         self.hub.clock.clone()
     }
 
-    pub(crate) fn now(&self) -> Instant {
+    /// Returns the time by which tasks expire.
+    pub fn now(&self) -> Instant {
         self.hub.clock.now()
     }
 
@@ -349,8 +367,22 @@ impl Shared {
         self.waiting.get_mut(&key)?.remove(place)
     }
 
-    /// Removes the waiting futures of a task whose work has ended.
+    /// Returns the number of a new handle of a task, which is its only one.
+    pub(crate) fn new_handle(&mut self, key: TaskKey) -> u64 {
+        self.next_handle += 1;
+        self.handles.insert(key, self.next_handle);
+        self.changed(key);
+        self.next_handle
+    }
+
+    /// Whether this is the handle of the task.
+    pub(crate) fn is_handle(&self, key: TaskKey, number: u64) -> bool {
+        self.handles.get(&key) == Some(&number)
+    }
+
+    /// Removes the handle and the waiting futures of a task whose work has ended.
     pub(crate) fn forget_work(&mut self, key: TaskKey) {
+        self.handles.remove(&key);
         if let Some(mut waiting) = self.waiting.remove(&key) {
             self.woken.extend(waiting.take());
         }

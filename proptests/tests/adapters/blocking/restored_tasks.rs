@@ -190,3 +190,25 @@ fn a_change_wakes_the_work_of_its_task() {
     assert_eq!(woken(), [0, 1]);
     assert!(first.is_cancelled() && second.is_cancelled());
 }
+
+/// A handle that is revoked does nothing any more, and neither does an earlier handle of a task.
+#[test]
+fn a_handle_that_is_revoked() {
+    let tasks = SharedTasks::default();
+    let key = restored(&tasks, "a");
+    let first = tasks.resume(key).unwrap();
+    let second = tasks.resume(key).unwrap();
+    assert!(first.is_cancelled() && !second.is_cancelled());
+    assert_eq!(first.set_message("late"), Err(TaskError::Unknown));
+    drop(first);
+    assert_eq!(status(&tasks, key), Status::InputRequired);
+    second.set_message("in time").unwrap();
+    tasks.revoke(key);
+    assert!(second.is_cancelled());
+    assert!(second.wait_cancelled(Duration::from_secs(60)));
+    assert_eq!(second.progress(Progress::new(1)), Err(TaskError::Unknown));
+    assert_eq!(second.complete(&CallToolResult::text("late")), Err(TaskError::Unknown));
+    assert_eq!(second.inputs().wait().map(|_| ()), Err(TaskError::Unknown));
+    drop(second);
+    assert_eq!(status(&tasks, key), Status::InputRequired);
+}
