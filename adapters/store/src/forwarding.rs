@@ -221,6 +221,8 @@ fn addressed(node: &str, head: &Parts, body: Bytes) -> Result<Request<Full<Bytes
     head.headers.insert(HOST, host);
     head.headers.insert(NODE, HeaderValue::from_str(node).map_err(|_| ForwardError::Invalid)?);
     head.headers.remove(CLIENT);
+    // Only a node says that.
+    head.headers.remove(TASK);
     let client: Option<SocketAddr> =
         head.extensions.get::<PeerAddress>().map(|client| client.get());
     if let Some(Ok(client)) = client.map(|client| HeaderValue::from_str(&client.to_string())) {

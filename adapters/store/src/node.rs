@@ -340,11 +340,11 @@ impl Inner {
         let (inner, session) = (Arc::clone(self), Arc::new(session));
         let store = move |part: &[u8]| {
             let (inner, session) = (Arc::clone(&inner), Arc::clone(&session));
-            let is_due = inner.tasks.is_some() && concerned.by(part);
+            let (concerned, wait) = (concerned.clone(), concerned.wait(part));
             // A body is polled only while its client reads. The lock of the session must not wait for that.
             let task = tokio::spawn(async move {
-                if is_due {
-                    inner.store_tasks().await?;
+                if let Some(wait) = wait {
+                    inner.store_tasks_of(&concerned, wait).await?;
                 }
                 inner.store_session(&session, Some(ownership)).await.map_err(BodyError::from)
             });
@@ -362,15 +362,15 @@ impl Inner {
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
-        let concerned = Concerned::default();
+        let concerned = self.tasks.as_ref().map(Concerned::begin).unwrap_or_default();
         if self.tasks.is_some() {
             request.extensions_mut().insert(self.before_message(&concerned));
         }
         let response = self.endpoint.handle(request).await;
-        let body = response.body().as_whole();
-        let is_due = self.tasks.is_some() && body.is_some_and(|body| concerned.by(body));
-        if is_due {
-            self.finish_tasks(&concerned).await?;
+        let body = response.body().as_whole().filter(|_| self.tasks.is_some());
+        let wait = body.and_then(|body| concerned.wait(body));
+        if let Some(wait) = wait {
+            self.store_tasks_of(&concerned, wait).await?;
         }
         Ok((response, concerned))
     }
@@ -386,10 +386,14 @@ impl Inner {
         }
         let inner = Arc::clone(self);
         let store = move |part: &[u8]| {
-            let inner = concerned.by(part).then(|| Arc::clone(&inner));
+            let task = concerned.wait(part).map(|wait| {
+                let (inner, concerned) = (Arc::clone(&inner), concerned.clone());
+                // A body is polled only while its client reads. The other tasks must not wait for that.
+                tokio::spawn(async move { inner.store_tasks_of(&concerned, wait).await })
+            });
             async move {
-                match inner {
-                    Some(inner) => inner.store_tasks().await.map_err(BodyError::from),
+                match task {
+                    Some(task) => task.await?.map_err(BodyError::from),
                     None => Ok(()),
                 }
             }

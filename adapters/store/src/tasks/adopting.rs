@@ -69,10 +69,13 @@ impl Inner {
         let own = StoredTask { node: self.id.clone(), address: self.address.clone(), ..stored };
         let change = Change::Put { value: own.to_bytes()?, lifetime };
         let write = Write { key: at, expected: Some(version), change };
+        // The store may have done it nevertheless: it is looked at again.
+        tasks.table().doubtful.insert(id.clone());
         if self.batches.store().write(&[write]).await? != [Written::Done] {
             return Ok(false);
         }
         let key = tasks.own(key, own, version + 1, began)?;
+        tasks.table().doubtful.remove(&id);
         self.continue_task(tasks, key);
         Ok(true)
     }

@@ -13,7 +13,7 @@ use mcp_sansio_http::SharedTasks;
 use tokio::time::Instant;
 
 use super::storing::TaskNotStored;
-use super::{Known, NodeTasks, TaskCopy};
+use super::{Known, NodeTasks, Table, TaskCopy, Wait};
 use crate::body::{BodyError, NodeBody};
 use crate::forwarding::NODE;
 use crate::node::{Inner, empty};
@@ -25,29 +25,41 @@ pub(crate) const TASK: HeaderName = HeaderName::from_static("mcp-node-task");
 /// How long a copy is kept that no request uses.
 const KEPT: Duration = Duration::from_secs(60);
 
+/// After how many times [`silence`](crate::NodeOptions::silence) a node looks whether a task that it works on is still its own.
+const CONFIRMED: u32 = 4;
+
 /// The pause after an error of the store.
 const RETRY: Duration = Duration::from_secs(1);
 
 impl NodeTasks {
-    /// Removes the copies that were not used for long. Returns the ids of those that requests or subscriptions wait for.
-    fn awaited_copies(&self, now: Instant) -> Vec<String> {
-        let (mut awaited, mut unused) = (Vec::new(), Vec::new());
+    /// Removes the copies that were not used for long. Returns the ids of the tasks to look at: the copies that requests or
+    /// subscriptions wait for, and the tasks of this node that were not confirmed for long.
+    fn watched(&self, now: Instant, silence: Duration) -> Vec<String> {
+        let (mut watched, mut unused) = (Vec::new(), Vec::new());
         let mut table = self.table();
+        watched.extend(std::mem::take(&mut table.doubtful));
+        let Table { known, unwritten, .. } = &mut *table;
         self.tasks.inspect(|tasks, _| {
-            for (key, known) in &mut table.known {
-                let Known::Copy(copy) = known else { continue };
-                if tasks.is_awaited(*key) {
-                    copy.used_at = now;
-                    awaited.push(copy.id.clone());
-                } else if copy.used_at + KEPT < now {
-                    unused.push(*key);
+            for (key, known) in known {
+                let is_final = tasks.get(*key).is_some_and(|task| task.status().is_final());
+                match known {
+                    Known::Copy(copy) if tasks.is_awaited(*key) => {
+                        copy.used_at = now;
+                        watched.extend((!is_final).then(|| copy.id.clone()));
+                    }
+                    Known::Copy(copy) if copy.used_at + KEPT < now => {
+                        unused.extend((!unwritten.contains_key(key)).then_some(*key));
+                    }
+                    // The result of work that another node has taken over is discarded.
+                    Known::Own(own) if !is_final && own.seen_at + CONFIRMED * silence < now => {
+                        watched.push(own.id.clone());
+                    }
+                    _ => {}
                 }
             }
         });
-        unused.retain(|key| !table.unwritten.contains_key(key));
-        drop(table);
-        unused.into_iter().for_each(|key| self.forget(key));
-        awaited
+        self.forget_copies(&mut table, &unused);
+        watched
     }
 }
 
@@ -62,13 +74,14 @@ impl Inner {
                 () = tokio::time::sleep_until(looked_at + every) => {}
             }
             let Some(node) = node.upgrade() else { return };
-            let is_stored = node.store_tasks().await;
+            let is_stored = node.store_changes().await;
             if let Err(error) = &is_stored {
                 (node.options.on_error)(error);
             }
             if looked_at + every <= Instant::now() {
                 looked_at = Instant::now();
-                node.refresh_copies().await;
+                tasks.expire();
+                node.refresh_tasks().await;
             }
             drop(node);
             if is_stored.is_err() {
@@ -77,11 +90,23 @@ impl Inner {
         }
     }
 
-    async fn refresh_copies(self: &Arc<Self>) {
+    async fn store_changes(self: &Arc<Self>) -> Result<(), TaskNotStored> {
+        let Some(tasks) = &self.tasks else { return Ok(()) };
+        self.send_copies();
+        let latest = tasks.latest_change();
+        let wait = Wait { is_any: true, ..Wait::default() };
+        match self.store_own_tasks(&wait, latest).await {
+            Err(error @ TaskNotStored::Store(_)) => Err(error),
+            // Others have reported it.
+            _ => Ok(()),
+        }
+    }
+
+    async fn refresh_tasks(self: &Arc<Self>) {
         let Some(tasks) = &self.tasks else { return };
-        let awaited = tasks.awaited_copies(Instant::now());
-        if !awaited.is_empty()
-            && let Err(error) = self.look_for_tasks(awaited).await
+        let watched = tasks.watched(Instant::now(), self.options.silence);
+        if !watched.is_empty()
+            && let Err(error) = self.look_for_tasks(watched).await
         {
             (self.options.on_error)(&error);
         }
@@ -119,10 +144,10 @@ impl Inner {
             .map_err(|_| TaskNotStored::NotSent)?;
         let sent =
             tokio::time::timeout(self.options.silence, self.peers.forward(&copy.address, request));
-        match sent.await {
-            Ok(response) => Ok(response.map_err(not_sent)?.status()),
-            Err(_) => Err(TaskNotStored::NotSent),
-        }
+        let response = sent.await.map_err(|_| TaskNotStored::NotSent)?.map_err(not_sent)?;
+        // Another server may have the address now.
+        let is_from_node = response.headers().get(NODE).is_some_and(|node| *node == *copy.node);
+        if is_from_node { Ok(response.status()) } else { Err(TaskNotStored::NotSent) }
     }
 
     /// Handles the request of a node that has changed its copy of a task of this node.
@@ -139,6 +164,7 @@ impl Inner {
             return empty(StatusCode::BAD_REQUEST);
         };
         let id = record.id().to_owned();
+        let since = tasks.latest_change();
         // Another node may have taken the task over.
         let looked = self.look_for_task(&id).await;
         if looked.is_err() || !tasks.is_own(&id) {
@@ -148,7 +174,9 @@ impl Inner {
         if merged.is_err() {
             return empty(StatusCode::CONFLICT);
         }
-        match self.store_tasks().await {
+        let wait = Wait { since, ids: vec![id], is_any: false };
+        // It must not wait for what this node sends to others: they may send to this node at the same time.
+        match self.store_own_tasks(&wait, tasks.latest_change()).await {
             Ok(()) => empty(StatusCode::OK),
             Err(error) => {
                 (self.options.on_error)(&error);

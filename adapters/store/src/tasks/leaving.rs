@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::record::{StoredTask, key_of, lifetime};
-use super::{Known, NodeTasks};
+use super::{Known, NodeTasks, Table, TaskCopy, Wait};
 use crate::node::Inner;
 use crate::store::{Change, StoreError, Write};
 
@@ -24,27 +26,31 @@ impl NodeTasks {
         })
     }
 
-    /// Forgets the tasks that this node works on, and returns the writes that leave them to the other nodes.
+    /// Ends the work on the tasks of this node, which become copies, and returns the writes that leave them to the other nodes.
     fn leave(&self) -> Result<Vec<Write>, StoreError> {
         let mut writes = Vec::new();
         let mut table = self.table();
-        let known = std::mem::take(&mut table.known);
-        // A task that has just begun is not known yet: its request stores it.
-        table.unwritten.retain(|key, _| !known.contains_key(key));
-        self.tasks.with(|tasks, now| {
-            for (key, known) in known {
-                if let (Known::Own(own), Some(task)) = (known, tasks.get(key))
-                    && let (Some(record), Some(at)) = (tasks.save(key), key_of(&own.id))
-                {
-                    let (node, address) = (String::new(), String::new());
-                    let value = StoredTask { node, address, task: record }.to_bytes()?;
-                    let change = Change::Put { value, lifetime: lifetime(&task, now) };
-                    writes.push(Write { key: at, expected: Some(own.version), change });
-                }
-                tasks.remove(key);
+        let Table { known, unwritten, .. } = &mut *table;
+        let now = Instant::now();
+        for (key, known) in known.iter_mut() {
+            let Known::Own(own) = known else { continue };
+            let (node, address) = (String::new(), String::new());
+            self.tasks.revoke(*key);
+            let saved = self
+                .tasks
+                .inspect(|tasks, now| Some((tasks.save(*key)?, lifetime(&tasks.get(*key)?, now))));
+            if let (Some((task, lifetime)), Some(at)) = (saved, key_of(&own.id)) {
+                let stored = StoredTask { node: node.clone(), address: address.clone(), task };
+                let change = Change::Put { value: stored.to_bytes()?, lifetime };
+                writes.push(Write { key: at, expected: Some(own.version), change });
             }
-            Ok(writes)
-        })
+            // A task that has just begun is not known yet: its request stores it.
+            unwritten.remove(key);
+            let (id, version) = (std::mem::take(&mut own.id), own.version + 1);
+            let copy = TaskCopy { id, node, address, version, used_at: now, read_at: now };
+            *known = Known::Copy(copy);
+        }
+        Ok(writes)
     }
 }
 
@@ -59,7 +65,8 @@ impl Inner {
     pub(crate) async fn hand_over_tasks(&self, within: Duration) -> Result<(), StoreError> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
         let handing_over = async {
-            let stored = self.store_tasks().await;
+            let wait = Wait { is_any: true, ..Wait::default() };
+            let stored = self.store_own_tasks(&wait, tasks.latest_change()).await;
             let _writing = tasks.writing.lock().await;
             for some in tasks.leave()?.chunks(AT_ONCE) {
                 // After a conflict another node has the task.

@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::record::{StoredTask, key_of};
-use super::{Known, NodeTasks, TaskCopy};
+use super::{Known, NodeTasks, Table, TaskCopy};
 use crate::node::Inner;
 use crate::store::StoreError;
 
@@ -80,6 +80,25 @@ impl NodeTasks {
         })
     }
 
+    /// Returns the copies that no request or subscription waits for, and that have no change to be sent.
+    fn unused_copies(&self, table: &Table) -> Vec<TaskKey> {
+        let is_copy = |known: &Known| matches!(known, Known::Copy(_));
+        self.tasks.inspect(|tasks, _| {
+            let copies = table.known.iter().filter(|(_, known)| is_copy(known));
+            let unused = copies
+                .filter(|(key, _)| !table.unwritten.contains_key(key) && !tasks.is_awaited(**key));
+            unused.map(|(key, _)| *key).collect()
+        })
+    }
+
+    /// Forgets a copy, because its task does not exist any more.
+    fn forget_copy(&self, key: TaskKey) {
+        let mut table = self.table();
+        if matches!(table.known.get(&key), Some(Known::Copy(_))) {
+            self.forget_copies(&mut table, &[key]);
+        }
+    }
+
     /// Notes that the store names this node. Returns whether it still works on the task.
     fn confirm_own(&self, key: TaskKey, began: Instant) -> bool {
         match self.table().known.get_mut(&key) {
@@ -91,10 +110,11 @@ impl NodeTasks {
         }
     }
 
-    /// Returns those of some tasks that this node works on, or has a copy of.
-    pub(super) fn present(&self, ids: &[String]) -> Vec<String> {
-        self.tasks
-            .inspect(|tasks, _| ids.iter().filter(|id| tasks.find(id).is_some()).cloned().collect())
+    /// Returns those of some tasks that this node works on, or has a copy of, with their keys.
+    pub(super) fn keys(&self, ids: &[String]) -> Vec<(String, TaskKey)> {
+        self.tasks.inspect(|tasks, _| {
+            ids.iter().filter_map(|id| Some((id.clone(), tasks.find(id)?))).collect()
+        })
     }
 
     /// Keeps a copy of a task of another node, or brings it up to date.
@@ -108,17 +128,20 @@ impl NodeTasks {
         self.note_changes(&mut table);
         if let Some(key) = self.find(stored.task.id()) {
             let has_changed = table.unwritten.contains_key(&key);
-            match table.known.get_mut(&key) {
-                // A change that is not sent yet would be lost.
-                Some(Known::Copy(copy)) if copy.version < version && !has_changed => {}
-                Some(Known::Copy(copy)) => {
-                    copy.read_at = copy.read_at.max(began);
-                    return Ok(key);
-                }
-                Some(Known::Own(_)) | None => return Ok(key),
+            match table.known.get(&key) {
+                // A change that is not sent yet would be lost, and so would one that was sent after this record was read.
+                Some(Known::Copy(copy))
+                    if copy.version != version && copy.read_at <= began && !has_changed => {}
+                _ => return Ok(key),
             }
         }
-        let key = self.tasks.refresh(stored.task.clone())?;
+        let mut refreshed = self.tasks.refresh(stored.task.clone());
+        if matches!(refreshed, Err(RestoreError::TooManyTasks | RestoreError::TooManyBytes)) {
+            let unused = self.unused_copies(&table);
+            self.forget_copies(&mut table, &unused);
+            refreshed = self.tasks.refresh(stored.task.clone());
+        }
+        let key = refreshed?;
         let copy = TaskCopy {
             id: stored.task.id().to_owned(),
             node: stored.node.clone(),
@@ -154,7 +177,17 @@ impl Inner {
                 note(done);
             }
             let inner = Arc::clone(self);
-            looks.spawn(async move { Ok(inner.look_for_task(&id).await?.then_some(id)) });
+            looks.spawn(async move {
+                match inner.look_for_task(&id).await {
+                    Ok(exists) => Ok(exists.then_some(id)),
+                    // The node of another release may have written it.
+                    Err(error @ TaskNotFound::Restore(RestoreError::Corrupt(_))) => {
+                        (inner.options.on_error)(&error);
+                        Ok(None)
+                    }
+                    Err(error) => Err(error),
+                }
+            });
         }
         while let Some(done) = looks.join_next().await {
             note(done);
@@ -167,12 +200,33 @@ impl Inner {
         self: &Arc<Self>,
         requestor: Requestor,
     ) -> Result<Vec<String>, TaskNotFound> {
+        self.look_for_changed(self.listed_tasks(requestor).await?).await
+    }
+
+    /// Looks for those of some tasks that are not fresh, and returns the ids of those that exist. A task that this node cannot
+    /// read is left out.
+    pub(super) async fn look_for_changed(
+        self: &Arc<Self>,
+        mut ids: Vec<String>,
+    ) -> Result<Vec<String>, TaskNotFound> {
         let Some(tasks) = &self.tasks else { return Ok(Vec::new()) };
-        let listed = self.listed_tasks(requestor).await?;
+        ids.sort_unstable();
+        ids.dedup();
         let (mut found, others): (Vec<_>, Vec<_>) =
-            listed.into_iter().partition(|id| tasks.is_fresh(id, self.options.task_refresh));
+            ids.into_iter().partition(|id| tasks.is_fresh(id, self.options.task_refresh));
         found.extend(self.look_for_tasks(others).await?);
         Ok(found)
+    }
+
+    async fn read_task(
+        &self,
+        tasks: &NodeTasks,
+        at: &str,
+    ) -> Result<Option<(u64, StoredTask)>, StoreError> {
+        // The semaphore is never closed.
+        let _look = tasks.looks.acquire().await.map_err(StoreError::new)?;
+        let Some(stored) = self.batches.store().read(at).await? else { return Ok(None) };
+        Ok(Some((stored.version, StoredTask::parse(&stored.value)?)))
     }
 
     /// Looks for a task, and returns whether it exists. If so, this node has it now, or an up-to-date copy.
@@ -184,19 +238,23 @@ impl Inner {
             if matches!(local, Local::Own { is_recent: true }) {
                 return Ok(true);
             }
-            let Some(stored) = self.batches.store().read(&at).await? else {
+            // The store removes a record some time after its task has expired.
+            let is_current = |stored: &StoredTask| {
+                stored.task.expires_at().is_none_or(|end| tasks.tasks.now() < end)
+            };
+            let read = self.read_task(tasks, &at).await?;
+            let Some((version, stored)) = read.filter(|(_, stored)| is_current(stored)) else {
                 if let (Some(key), Local::Copy) = (key, local) {
-                    tasks.forget(key);
+                    tasks.forget_copy(key);
                 }
                 return Ok(false);
             };
-            let (version, stored) = (stored.version, StoredTask::parse(&stored.value)?);
             if let (Some(key), Local::Own { .. }) = (key, local) {
                 if stored.node == self.id && tasks.confirm_own(key, began) {
                     return Ok(true);
                 }
                 // Another node has taken the task over.
-                tasks.forget(key);
+                tasks.give_up(key, version, &stored);
             }
             // A process that has started again has the address of the earlier one.
             let is_own = stored.node == self.id || stored.address == self.address;

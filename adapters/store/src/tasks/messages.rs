@@ -1,67 +1,120 @@
 //! The messages of clients that are about tasks.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mcp_sansio::http::Reply;
 use mcp_sansio::request::Requestor;
+use mcp_sansio::task::TaskKey;
 use mcp_sansio_http::BeforeMessage;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::storing::TaskNotStored;
+use super::{NodeTasks, TaskNotStored, Wait};
 use crate::node::Inner;
 
 /// The most tasks of a subscription that are looked for. Of the others, a node grants its own.
 const MOST_IDS: usize = 1_024;
 
-/// Whether the message of a request is about tasks, so that its response waits for their changes to be stored.
+/// The part of a request that concerns tasks: its response waits for their changes to be stored.
 #[derive(Clone, Default)]
 pub(crate) struct Concerned(Arc<Tasks>);
 
 #[derive(Default)]
 struct Tasks {
-    is_concerned: AtomicBool,
-    /// The ids of the tasks that were found.
-    found: OnceLock<Vec<String>>,
+    /// The number of the latest change before the request.
+    since: AtomicU64,
+    /// Whether the message is a response, which may be the input of any task.
+    is_response: AtomicBool,
+    /// The tasks that were found.
+    found: OnceLock<Vec<(String, TaskKey)>>,
 }
 
 impl Concerned {
-    fn set(&self) {
-        self.0.is_concerned.store(true, Ordering::Relaxed);
+    /// A request that begins now.
+    pub(crate) fn begin(tasks: &NodeTasks) -> Self {
+        let concerned = Self::default();
+        concerned.0.since.store(tasks.latest_change(), Ordering::Relaxed);
+        concerned
     }
 
-    fn found(&self) -> &[String] {
+    fn found(&self) -> &[(String, TaskKey)] {
         self.0.found.get().map_or(&[], |found| found)
     }
 
-    /// Whether a part of the response may be about a task.
-    pub(crate) fn by(&self, part: &[u8]) -> bool {
-        self.0.is_concerned.load(Ordering::Relaxed) || memmem::find(part, b"taskId").is_some()
+    /// Returns the changes that a part of the response waits for. `None` if it is not about tasks.
+    pub(crate) fn wait(&self, part: &[u8]) -> Option<Wait> {
+        let is_any = self.0.is_response.load(Ordering::Relaxed);
+        let mut ids = ids_in(part);
+        ids.extend(self.found().iter().map(|(id, _)| id.clone()));
+        let since = self.0.since.load(Ordering::Relaxed);
+        (is_any || !ids.is_empty()).then_some(Wait { since, ids, is_any })
     }
+}
+
+/// Returns the ids of the tasks that a part of a response is about.
+fn ids_in(part: &[u8]) -> Vec<String> {
+    const MEMBER: &[u8] = b"\"taskId\":";
+    let ids = memmem::find_iter(part, MEMBER).filter_map(|at| {
+        let value = part.get(at + MEMBER.len()..)?;
+        serde_json::Deserializer::from_slice(value).into_iter::<String>().next()?.ok()
+    });
+    ids.collect()
 }
 
 /// The members of a message that name tasks.
 #[derive(Default, Deserialize)]
 struct Message {
-    #[serde(default)]
-    method: String,
-    #[serde(default)]
-    params: Params,
+    method: Option<String>,
+    params: Option<Params>,
 }
 
 #[derive(Default, Deserialize)]
 struct Params {
     #[serde(rename = "taskId")]
     task: Option<String>,
-    #[serde(default)]
-    notifications: Notifications,
+    notifications: Option<Notifications>,
 }
 
 #[derive(Default, Deserialize)]
 struct Notifications {
-    #[serde(default, rename = "taskIds")]
-    tasks: Vec<String>,
+    #[serde(rename = "taskIds")]
+    tasks: Option<Vec<String>>,
+}
+
+/// The tasks that a message names.
+enum Named {
+    None,
+    /// Tasks with these ids.
+    Ids(Vec<String>),
+    /// All tasks of the sender.
+    Listed,
+    /// The message is a response.
+    Any,
+}
+
+fn named_in(body: &[u8]) -> Named {
+    let has = |text: &str| memmem::find(body, text.as_bytes()).is_some();
+    let is_request = has("\"method\"") && !has("\"result\"") && !has("\"error\"");
+    if is_request && !has("taskId") && !has("tasks/list") && !has("tasks\\/list") {
+        return Named::None;
+    }
+    // The endpoint refuses what is no such message.
+    let Message { method, params } = serde_json::from_slice(body).unwrap_or_default();
+    let params = params.unwrap_or_default();
+    match method.as_deref() {
+        None => Named::Any,
+        Some("tasks/list") => Named::Listed,
+        Some("subscriptions/listen") => {
+            let mut ids = params.notifications.unwrap_or_default().tasks.unwrap_or_default();
+            ids.truncate(MOST_IDS);
+            Named::Ids(ids)
+        }
+        Some(method) if method.starts_with("tasks/") => {
+            Named::Ids(params.task.into_iter().collect())
+        }
+        Some(_) => Named::None,
+    }
 }
 
 impl Inner {
@@ -70,54 +123,62 @@ impl Inner {
         // The handler of the request has this function, and must not keep the node.
         let (node, concerned) = (Arc::downgrade(self), concerned.clone());
         BeforeMessage::new(move |body, requestor| {
-            if memmem::find(body, b"\"method\"").is_none() {
-                // A response, which may be the input of a task.
-                concerned.set();
-                return None;
-            }
-            memmem::find(body, b"task")?;
-            // The endpoint refuses what is no such message.
-            let Message { method, params } = serde_json::from_slice(body).unwrap_or_default();
-            let is_list = method == "tasks/list";
-            let mut ids = params.notifications.tasks;
-            ids.truncate(MOST_IDS);
-            ids.extend(params.task.filter(|_| method.starts_with("tasks/")));
-            if !is_list && ids.is_empty() {
-                return None;
-            }
-            concerned.set();
+            let named = named_in(body);
             let node = node.upgrade()?;
-            let (of, concerned) = (is_list.then_some(requestor), concerned.clone());
-            Some(async move { node.fetch_tasks(of, ids, &concerned).await })
+            match named {
+                Named::None => return None,
+                Named::Any => {
+                    concerned.0.is_response.store(true, Ordering::Relaxed);
+                    return None;
+                }
+                Named::Ids(_) | Named::Listed => {}
+            }
+            let concerned = concerned.clone();
+            Some(async move { node.fetch_tasks(requestor, named, &concerned).await })
         })
     }
 
     async fn fetch_tasks(
         self: Arc<Self>,
-        of: Option<Requestor>,
-        ids: Vec<String>,
+        requestor: Requestor,
+        named: Named,
         concerned: &Concerned,
     ) -> Result<(), Reply> {
-        let found = match of {
-            Some(requestor) => self.look_for_tasks_of(requestor).await,
-            None => self.look_for_tasks(ids).await,
+        let found = match named {
+            Named::Listed => self.look_for_tasks_of(requestor).await,
+            Named::Ids(ids) if ids.len() == 1 => self.look_for_tasks(ids).await,
+            Named::Ids(ids) => self.look_for_changed(ids).await,
+            Named::None | Named::Any => return Ok(()),
         };
         let found = found.map_err(|error| {
             (self.options.on_error)(&error);
             Reply::busy("the task cannot be served at this time")
         })?;
-        // It is set once for each request.
-        _ = concerned.0.found.set(found);
+        if let Some(tasks) = &self.tasks {
+            let present = tasks.keys(&found);
+            if present.len() < found.len() {
+                return Err(Reply::busy("the task moves to another node"));
+            }
+            // It is set once for each request.
+            _ = concerned.0.found.set(present);
+        }
         Ok(())
     }
 
-    /// Stores the changes of tasks that a response may be about. It must not be sent if a task was found before the message
-    /// was processed, and is gone: it has moved to another node meanwhile.
-    pub(crate) async fn finish_tasks(&self, concerned: &Concerned) -> Result<(), TaskNotStored> {
-        self.store_tasks().await?;
+    /// Stores the changes of tasks that a part of a response waits for. The part must not be sent if a task was found before the
+    /// message was processed, and is gone.
+    pub(crate) async fn store_tasks_of(
+        self: &Arc<Self>,
+        concerned: &Concerned,
+        wait: Wait,
+    ) -> Result<(), TaskNotStored> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
+        let latest = tasks.latest_change();
+        self.store_tasks(&wait).await?;
+        // The next part of an event stream is about later changes.
+        concerned.0.since.store(latest, Ordering::Relaxed);
         let found = concerned.found();
-        let is_there = tasks.present(found).len() == found.len();
+        let is_there = found.iter().all(|(id, key)| tasks.find(id) == Some(*key));
         is_there.then_some(()).ok_or(TaskNotStored::TakenOver)
     }
 }

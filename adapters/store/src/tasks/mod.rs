@@ -14,29 +14,39 @@ mod messages;
 mod record;
 mod storing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::task::TaskKey;
 use mcp_sansio_http::SharedTasks;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
+use self::record::StoredTask;
 use crate::store::StoreError;
 
 pub(crate) use copies::TASK;
 pub(crate) use messages::Concerned;
-pub(crate) use storing::TaskNotStored;
+pub(crate) use storing::{TaskNotStored, Wait};
+
+/// The most looks into the store at once: records may be large.
+const LOOKS: usize = 64;
+
+/// How many changes that were undone are remembered.
+const UNDONE: usize = 1_024;
 
 /// The tasks of a node.
 pub(crate) struct NodeTasks {
     pub(crate) tasks: SharedTasks,
     table: Mutex<Table>,
-    /// Held by the one write of tasks that is in progress: who waits for it knows that earlier changes are stored.
+    /// Held by the one write of tasks that is in progress.
     writing: tokio::sync::Mutex<()>,
-    /// Held by the one change of copies that is being sent: a change is sent once.
-    sending: tokio::sync::Mutex<()>,
     /// Held while this node becomes the owner of a task.
     adopting: tokio::sync::Mutex<()>,
+    /// Changes when the change of a copy was sent, or could not be.
+    sent: watch::Sender<()>,
+    /// The looks into the store that may be in progress.
+    looks: Semaphore,
 }
 
 /// The knowledge of a node about its tasks. The lock of this table is taken before that of the tasks.
@@ -49,6 +59,20 @@ struct Table {
     changes: u64,
     /// The number of writes that failed, and the error of the latest.
     failures: (u64, Option<StoreError>),
+    /// The latest changes that were undone.
+    undone: VecDeque<Undone>,
+    /// The copies whose changes are being sent.
+    sending: BTreeSet<TaskKey>,
+    /// The tasks that may have been taken over, although the store has reported a failure.
+    doubtful: BTreeSet<String>,
+}
+
+/// Changes of a task that were undone: its requests must not be acknowledged.
+struct Undone {
+    id: String,
+    /// The number of the latest of them.
+    latest: u64,
+    error: TaskNotStored,
 }
 
 /// The numbers of the changes of a task that are not stored yet.
@@ -56,6 +80,8 @@ struct Table {
 struct Unwritten {
     first: u64,
     latest: u64,
+    /// How often they could not be written.
+    failures: u32,
 }
 
 enum Known {
@@ -91,8 +117,9 @@ impl NodeTasks {
             tasks,
             table: Mutex::default(),
             writing: tokio::sync::Mutex::default(),
-            sending: tokio::sync::Mutex::default(),
             adopting: tokio::sync::Mutex::default(),
+            sent: watch::Sender::default(),
+            looks: Semaphore::new(LOOKS),
         }
     }
 
@@ -107,7 +134,9 @@ impl NodeTasks {
                 table.changes += 1;
                 let latest = table.changes;
                 let unwritten = table.unwritten.entry(key);
-                unwritten.or_insert(Unwritten { first: latest, latest }).latest = latest;
+                let unwritten =
+                    unwritten.or_insert(Unwritten { first: latest, latest, failures: 0 });
+                unwritten.latest = latest;
             }
         });
     }
@@ -116,12 +145,49 @@ impl NodeTasks {
         self.tasks.inspect(|tasks, _| tasks.find(id))
     }
 
-    /// Forgets a task here. It goes on at its owner.
-    fn forget(&self, key: TaskKey) {
+    /// Forgets copies that no request uses.
+    fn forget_copies(&self, table: &mut Table, keys: &[TaskKey]) {
+        for key in keys {
+            table.known.remove(key);
+            self.tasks.remove(*key);
+        }
+        // Their removal is no change of the tasks.
+        self.note_changes(table);
+        for key in keys {
+            table.unwritten.remove(key);
+        }
+    }
+
+    /// Gives up a task that another node works on now. What has changed here is undone.
+    fn give_up(&self, key: TaskKey, version: u64, stored: &StoredTask) {
         let mut table = self.table();
-        table.known.remove(&key);
-        table.unwritten.remove(&key);
-        drop(table);
-        self.tasks.remove(key);
+        if !matches!(table.known.get(&key), Some(Known::Own(_))) {
+            return;
+        }
+        self.tasks.revoke(key);
+        self.undo(&mut table, key, stored.task.id(), TaskNotStored::TakenOver);
+        let now = Instant::now();
+        let copy = TaskCopy {
+            id: stored.task.id().to_owned(),
+            node: stored.node.clone(),
+            address: stored.address.clone(),
+            version,
+            used_at: now,
+            read_at: now,
+        };
+        table.known.insert(key, Known::Copy(copy));
+        if self.tasks.refresh(stored.task.clone()).is_err() {
+            self.forget_copies(&mut table, &[key]);
+        }
+    }
+
+    /// Notes that the changes of a task are undone.
+    fn undo(&self, table: &mut Table, key: TaskKey, id: &str, error: TaskNotStored) {
+        self.note_changes(table);
+        let latest = table.unwritten.remove(&key).map_or(table.changes, |undone| undone.latest);
+        if UNDONE <= table.undone.len() {
+            table.undone.pop_front();
+        }
+        table.undone.push_back(Undone { id: id.to_owned(), latest, error });
     }
 }

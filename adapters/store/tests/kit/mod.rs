@@ -29,6 +29,8 @@ pub(crate) struct Network {
     nodes: Arc<Mutex<BTreeMap<String, Node>>>,
     /// The addresses that do not respond to attempts to connect.
     cut_off: Arc<Mutex<BTreeSet<String>>>,
+    /// The addresses that accept connections, and do not respond.
+    hanging: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Network {
@@ -40,6 +42,11 @@ impl Network {
     pub(crate) fn cut(&self, address: &str) -> Option<Node> {
         self.cut_off.lock().unwrap().insert(address.to_owned());
         self.remove(address)
+    }
+
+    /// Lets a node hang for the other nodes.
+    pub(crate) fn hang(&self, address: &str) {
+        self.hanging.lock().unwrap().insert(address.to_owned());
     }
 
     /// Removes a node: its machine refuses connections.
@@ -58,6 +65,9 @@ impl Peers for Network {
         Box::pin(async move {
             if self.cut_off.lock().unwrap().contains(address) {
                 return Err(ForwardError::NotReached);
+            }
+            if self.hanging.lock().unwrap().contains(address) {
+                std::future::pending::<()>().await;
             }
             let node = self.node(address).ok_or(ForwardError::Refused)?;
             Ok(node.handle_forwarded(request).await)
@@ -298,14 +308,19 @@ pub(crate) async fn next_event(stream: &mut Response<NodeBody>) -> Option<(Strin
 }
 
 /// Returns the next event with a message of a stream whose events have no ids.
-pub(crate) async fn message(stream: &mut Response<NodeBody>) -> (String, Value) {
+pub(crate) async fn message(stream: &mut Response<NodeBody>) -> Value {
+    try_message(stream).await.unwrap()
+}
+
+/// As [`message`], and `None` if the stream ends.
+pub(crate) async fn try_message(stream: &mut Response<NodeBody>) -> Option<Value> {
     loop {
         let frame = tokio::time::timeout(Duration::from_secs(600), stream.body_mut().frame()).await;
-        let frame = frame.unwrap().unwrap().unwrap().into_data().unwrap();
+        let frame = frame.unwrap()?.ok()?.into_data().unwrap();
         let text = String::from_utf8(frame.to_vec()).unwrap();
         let data = text.lines().find_map(|line| line.strip_prefix("data: "));
         if let Some(message) = data.and_then(|data| serde_json::from_str(data).ok()) {
-            return (text, message);
+            return Some(message);
         }
     }
 }

@@ -168,7 +168,9 @@ impl Client {
     /// Opens a session at a node.
     pub(crate) async fn open(node: &Node, user: Option<u64>) -> Self {
         let client = Self { user, session: None };
-        let mut request = kit::request(None, &kit::initialize());
+        let mut initialize = kit::initialize();
+        initialize["params"]["capabilities"] = json!({"elicitation": {}});
+        let mut request = kit::request(None, &initialize);
         client.identify(&mut request);
         let response = node.handle(request).await;
         assert_eq!(response.status(), 200);
@@ -221,6 +223,14 @@ impl Client {
         let mut request = builder.body(Full::new(Bytes::from(body.to_string()))).unwrap();
         self.identify(&mut request);
         request
+    }
+
+    /// Resumes an event stream of the session after an event.
+    pub(crate) async fn listen(&self, node: &Node, last_event: &str) -> Response<NodeBody> {
+        let session = self.session.as_deref().unwrap();
+        let mut request = kit::listen_request(session, Some(last_event));
+        self.identify(&mut request);
+        node.handle(request).await
     }
 
     /// Sends a request, and returns the response.

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_sansio_store::{MemoryStore, Store, StoreError, StoreFuture, Stored, Write, Written};
+use mcp_sansio_store::{
+    Change, MemoryStore, Store, StoreError, StoreFuture, Stored, Write, Written,
+};
 use serde_json::json;
 
 use crate::kit::SlowStore;
@@ -91,7 +93,7 @@ async fn a_subscription_notices_the_end_of_a_node() {
     workers.kill("a");
     drop(a);
     loop {
-        let (_, message) = crate::kit::message(&mut stream).await;
+        let message = crate::kit::message(&mut stream).await;
         if message["params"]["status"] == "failed" {
             break;
         }
@@ -119,6 +121,53 @@ async fn a_superseded_node_gives_its_tasks_up() {
     sleep(30_000).await;
     assert_eq!(client.get(&a, &task).await["status"], "completed");
     assert_eq!(workers.journal(), ["begun x", "resumed x", "stopped x", "done x"]);
+}
+
+/// A superseded node that nobody asks notices it as well.
+#[tokio::test(start_paused = true)]
+async fn a_superseded_node_notices_it_by_itself() {
+    let workers = Workers::resuming();
+    let (flaky, b) = (Arc::new(Flaky::new(&workers)), workers.start("b").await);
+    let a = workers.start_on(flaky.clone(), "a").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 600_000, "checkpoint": true})).await;
+    flaky.set(true);
+    sleep(8_000).await;
+    assert_eq!(client.cancel(&b, &task).await.0, 200);
+    flaky.set(false);
+    sleep(21_000).await;
+    assert_eq!(workers.journal(), ["begun work", "resumed work", "stopped work", "stopped work"]);
+}
+
+/// Subscribers of a superseded node get the end that the other node has stored.
+#[tokio::test(start_paused = true)]
+async fn a_superseded_node_shows_no_end_of_its_own() {
+    let workers = Workers::new();
+    let (flaky, b) = (Arc::new(Flaky::new(&workers)), workers.start("b").await);
+    let a = workers.start_on(flaky.clone(), "a").await;
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 9_000})).await;
+    let params = json!({"notifications": {"taskIds": [task]}});
+    let mut stream = client.send(&a, "subscriptions/listen", params.clone()).await;
+    flaky.set(true);
+    sleep(8_000).await;
+    assert_eq!(client.get(&b, &task).await["status"], "failed");
+    sleep(500).await;
+    flaky.set(false);
+    // The work is done now, and its result is not stored.
+    sleep(3_000).await;
+    assert_eq!(workers.journal(), ["begun work", "done work"]);
+    let mut statuses = Vec::new();
+    // The stream may end: its client opens it again.
+    while let Some(message) = crate::kit::try_message(&mut stream).await {
+        statuses.push(message["params"]["status"].as_str().unwrap_or_default().to_owned());
+        if statuses.last().unwrap() == "failed" {
+            break;
+        }
+    }
+    assert!(!statuses.iter().any(|status| status == "completed"), "{statuses:?}");
+    let mut stream = client.send(&a, "subscriptions/listen", params).await;
+    while crate::kit::message(&mut stream).await["params"]["status"] != "failed" {}
 }
 
 /// The result of a superseded node is not that of the task.
@@ -191,6 +240,74 @@ async fn a_node_that_leaves_waits_for_its_tasks() {
     let seen = client.get(&b, &short).await;
     assert_eq!(seen["result"]["content"][0]["text"], "worked");
     assert_eq!(client.get(&b, &long).await["status"], "failed");
+}
+
+/// A node that leaves does not deny a task that a client waits for.
+#[tokio::test(start_paused = true)]
+async fn a_client_waits_at_a_node_that_leaves() {
+    let workers = Workers::resuming();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::open(&a, Some(1)).await;
+    let task = client.begin(&a, json!({"time": 60_000, "checkpoint": true})).await;
+    let waiting = {
+        let (client, a, task) = (client.clone(), a.clone(), task.clone());
+        tokio::spawn(async move {
+            let response = client.send(&a, "tasks/result", json!({"taskId": task})).await;
+            let status = response.status();
+            let body = http_body_util::BodyExt::collect(response.into_body()).await;
+            let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            (status, String::from_utf8(body.to_vec()).unwrap())
+        })
+    };
+    // By now the response is an event stream.
+    sleep(20_000).await;
+    a.leave(Duration::from_secs(2)).await.unwrap();
+    workers.kill("a");
+    drop(a);
+    let (_, body) = waiting.await.unwrap();
+    assert!(!body.contains("no such task"), "{body}");
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+}
+
+/// A task that the store does not take does not concern the others.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_cannot_be_stored() {
+    struct Picky(MemoryStore);
+
+    impl Store for Picky {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            self.0.read(key)
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            Box::pin(async move {
+                let is_bad = |write: &Write| match &write.change {
+                    Change::Put { value, .. } => {
+                        String::from_utf8(value.clone()).unwrap().contains("poison")
+                    }
+                    Change::Remove => false,
+                };
+                if writes.iter().any(is_bad) {
+                    return Err(StoreError::new("too large"));
+                }
+                self.0.write(writes).await
+            })
+        }
+    }
+    let workers = Workers::new();
+    let a = workers.start_on(Arc::new(Picky(workers.cluster.store.clone())), "a").await;
+    let client = Client::modern();
+    let good = client.begin(&a, json!({"time": 60_000})).await;
+    let poison = json!({"name": "work",
+        "arguments": {"checkpoint": true, "label": "poison", "time": 60_000}});
+    assert_eq!(client.ask(&a, "tools/call", poison).await.0, 503);
+    for _ in 0..10 {
+        let other = client.begin(&a, json!({"time": 60_000})).await;
+        assert_eq!(client.get(&a, &other).await["status"], "working");
+        assert_eq!(client.cancel(&a, &other).await.0, 200);
+        sleep(700).await;
+    }
+    assert_eq!(client.get(&a, &good).await["status"], "working");
 }
 
 /// Work that another node can continue does not delay a node that leaves.
