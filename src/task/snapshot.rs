@@ -136,6 +136,17 @@ impl TaskRecord {
         Some(Instant::from_nanos(self.times.created_ns) + ttl)
     }
 
+    /// Leaves out what [`Tasks::merge`] does not read, so that a copy with a change is small: the message, the checkpoint, and
+    /// what the requests for input contain.
+    #[must_use]
+    pub fn requests(mut self) -> Self {
+        (self.message, self.checkpoint, self.used_keys) = (None, None, Vec::new());
+        for wanted in &mut self.wanted {
+            wanted.params.clear();
+        }
+        self
+    }
+
     fn of(record: &Record) -> Self {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let nanos =

@@ -234,7 +234,7 @@ fn input_arrives_through_a_copy() {
     assert_eq!(one.tasks.get(key).unwrap().waits_for().collect::<Vec<_>>(), ["q"]);
     let news = other.answered(&result(&question_id(&asked[1]), accepted));
     assert_eq!(news, Some(TaskNews::Input(copy)));
-    let given = stored(&other.tasks, "a");
+    let given = stored(&other.tasks, "a").requests();
     assert_eq!(one.tasks.merge(given.clone(), now), Ok(Some(TaskNews::Input(key))));
     let inputs = format!(r#"{{"p":{accepted},"q":{accepted}}}"#);
     assert_eq!(one.tasks.get(key).unwrap().inputs().as_json(), inputs);
