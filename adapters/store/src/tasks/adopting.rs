@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::looking::TaskNotFound;
 use super::record::{StoredTask, key_of, lifetime};
-use super::{Known, NodeTasks, Own};
+use super::{Known, NodeTasks, Own, TaskNotStored};
 use crate::node::Inner;
 use crate::store::{Change, StoreError, Write, Written};
 
@@ -16,22 +16,28 @@ use crate::store::{Change, StoreError, Write, Written};
 const LOST: &str = "the process that worked on the task has ended";
 
 impl NodeTasks {
-    /// Makes a copy a task of this node.
+    /// Makes a task that this node has taken over its own. A change of the copy that was not sent yet is a change of the task.
     fn own(
         &self,
-        key: TaskKey,
         stored: StoredTask,
         version: u64,
         began: Instant,
     ) -> Result<TaskKey, RestoreError> {
         let mut table = self.table();
+        self.note_changes(&mut table);
         let id = stored.task.id().to_owned();
-        let key = match self.find(&id) {
-            Some(found) if found == key => key,
-            // The copy was dropped meanwhile.
-            _ => self.tasks.refresh(stored.task)?,
-        };
-        table.known.insert(key, Known::Own(Own { id, version, seen_at: began }));
+        let changed = self.find(&id).filter(|key| table.unwritten.contains_key(key));
+        let copy = changed.and_then(|key| self.tasks.inspect(|tasks, _| tasks.save(key)));
+        let key = self.tasks.refresh(stored.task)?;
+        table.known.insert(key, Known::Own(Own { id: id.clone(), version, seen_at: began }));
+        if let Some(copy) = copy
+            && self.tasks.merge(copy).is_err()
+        {
+            // It has ended before that.
+            self.undo(&mut table, key, &id, TaskNotStored::Outdated);
+        }
+        // Its changes are not sent any more, but stored.
+        self.sent.send_replace(());
         Ok(key)
     }
 }
@@ -74,7 +80,7 @@ impl Inner {
         if self.batches.store().write(&[write]).await? != [Written::Done] {
             return Ok(false);
         }
-        let key = tasks.own(key, own, version + 1, began)?;
+        let key = tasks.own(own, version + 1, began)?;
         tasks.table().doubtful.remove(&id);
         self.continue_task(tasks, key);
         Ok(true)

@@ -12,8 +12,7 @@ use mcp_sansio::task::TaskRecord;
 use mcp_sansio_http::SharedTasks;
 use tokio::time::Instant;
 
-use super::storing::TaskNotStored;
-use super::{Known, NodeTasks, Table, TaskCopy, Wait};
+use super::{Known, NodeTasks, Others, Table, TaskCopy, TaskNotStored, Wait};
 use crate::body::{BodyError, NodeBody};
 use crate::forwarding::NODE;
 use crate::node::{Inner, empty};
@@ -37,7 +36,6 @@ impl NodeTasks {
     fn watched(&self, now: Instant, silence: Duration) -> Vec<String> {
         let (mut watched, mut unused) = (Vec::new(), Vec::new());
         let mut table = self.table();
-        watched.extend(std::mem::take(&mut table.doubtful));
         let Table { known, unwritten, .. } = &mut *table;
         self.tasks.inspect(|tasks, _| {
             for (key, known) in known {
@@ -74,6 +72,7 @@ impl Inner {
                 () = tokio::time::sleep_until(looked_at + every) => {}
             }
             let Some(node) = node.upgrade() else { return };
+            node.send_copies();
             let is_stored = node.store_changes().await;
             if let Err(error) = &is_stored {
                 (node.options.on_error)(error);
@@ -90,14 +89,13 @@ impl Inner {
         }
     }
 
-    async fn store_changes(self: &Arc<Self>) -> Result<(), TaskNotStored> {
+    /// Stores all changes of the tasks of this node.
+    pub(super) async fn store_changes(&self) -> Result<(), StoreError> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
-        self.send_copies();
-        let latest = tasks.latest_change();
-        let wait = Wait { is_any: true, ..Wait::default() };
-        match self.store_own_tasks(&wait, latest).await {
-            Err(error @ TaskNotStored::Store(_)) => Err(error),
-            // Others have reported it.
+        let wait = Wait { others: Others::All, ..Wait::default() };
+        match self.store_own_tasks(&wait, tasks.latest_change()).await {
+            Err(TaskNotStored::Store(error)) => Err(error),
+            // The requests that a change concerns have its error.
             _ => Ok(()),
         }
     }
@@ -105,6 +103,13 @@ impl Inner {
     async fn refresh_tasks(self: &Arc<Self>) {
         let Some(tasks) = &self.tasks else { return };
         let watched = tasks.watched(Instant::now(), self.options.silence);
+        let doubtful = tasks.table().doubtful.clone();
+        for id in doubtful {
+            match self.look_for_task(&id).await {
+                Ok(_) => _ = tasks.table().doubtful.remove(&id),
+                Err(error) => return (self.options.on_error)(&error),
+            }
+        }
         if !watched.is_empty()
             && let Err(error) = self.look_for_tasks(watched).await
         {
@@ -131,7 +136,7 @@ impl Inner {
         record: &TaskRecord,
     ) -> Result<StatusCode, TaskNotStored> {
         let not_sent = |_| TaskNotStored::NotSent;
-        let body = serde_json::to_vec(record).map_err(StoreError::new)?;
+        let body = serde_json::to_vec(&record.clone().requests()).map_err(StoreError::new)?;
         let request = Request::post("/")
             .header(
                 "host",
@@ -174,9 +179,12 @@ impl Inner {
         if merged.is_err() {
             return empty(StatusCode::CONFLICT);
         }
-        let wait = Wait { since, ids: vec![id], is_any: false };
+        let wait = Wait { since, ids: vec![id], others: Others::None };
+        let latest = tasks.latest_change();
         // It must not wait for what this node sends to others: they may send to this node at the same time.
-        match self.store_own_tasks(&wait, tasks.latest_change()).await {
+        match self.store_own_tasks(&wait, latest).await {
+            // The task has been given up meanwhile.
+            Ok(()) if tasks.is_due(&wait, latest, true) => empty(StatusCode::MISDIRECTED_REQUEST),
             Ok(()) => empty(StatusCode::OK),
             Err(error) => {
                 (self.options.on_error)(&error);

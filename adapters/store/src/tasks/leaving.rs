@@ -2,15 +2,9 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use super::record::{StoredTask, key_of, lifetime};
-use super::{Known, NodeTasks, Table, TaskCopy, Wait};
+use super::{Known, NodeTasks, Table, Unwritten};
 use crate::node::Inner;
-use crate::store::{Change, StoreError, Write};
-
-/// The most tasks that are written at once.
-const AT_ONCE: usize = 64;
+use crate::store::StoreError;
 
 impl NodeTasks {
     /// Returns the number of tasks whose work would be lost if this node ended.
@@ -26,31 +20,21 @@ impl NodeTasks {
         })
     }
 
-    /// Ends the work on the tasks of this node, which become copies, and returns the writes that leave them to the other nodes.
-    fn leave(&self) -> Result<Vec<Write>, StoreError> {
-        let mut writes = Vec::new();
+    /// Ends the work on the tasks of this node. Their records are to be written without a node, and then they are copies.
+    fn leave(&self) {
         let mut table = self.table();
-        let Table { known, unwritten, .. } = &mut *table;
-        let now = Instant::now();
-        for (key, known) in known.iter_mut() {
-            let Known::Own(own) = known else { continue };
-            let (node, address) = (String::new(), String::new());
-            self.tasks.revoke(*key);
-            let saved = self
-                .tasks
-                .inspect(|tasks, now| Some((tasks.save(*key)?, lifetime(&tasks.get(*key)?, now))));
-            if let (Some((task, lifetime)), Some(at)) = (saved, key_of(&own.id)) {
-                let stored = StoredTask { node: node.clone(), address: address.clone(), task };
-                let change = Change::Put { value: stored.to_bytes()?, lifetime };
-                writes.push(Write { key: at, expected: Some(own.version), change });
-            }
-            // A task that has just begun is not known yet: its request stores it.
-            unwritten.remove(key);
-            let (id, version) = (std::mem::take(&mut own.id), own.version + 1);
-            let copy = TaskCopy { id, node, address, version, used_at: now, read_at: now };
-            *known = Known::Copy(copy);
+        self.note_changes(&mut table);
+        table.is_leaving = true;
+        let Table { known, unwritten, changes, .. } = &mut *table;
+        for key in
+            known.iter().filter(|(_, known)| matches!(known, Known::Own(_))).map(|(key, _)| *key)
+        {
+            self.tasks.revoke(key);
+            *changes += 1;
+            let latest = *changes;
+            let one = unwritten.entry(key);
+            one.or_insert(Unwritten { first: latest, latest, failures: 0 }).latest = latest;
         }
-        Ok(writes)
     }
 }
 
@@ -64,16 +48,7 @@ impl Inner {
     /// this node gives no sign of life any more, as it was stored last.
     pub(crate) async fn hand_over_tasks(&self, within: Duration) -> Result<(), StoreError> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
-        let handing_over = async {
-            let wait = Wait { is_any: true, ..Wait::default() };
-            let stored = self.store_own_tasks(&wait, tasks.latest_change()).await;
-            let _writing = tasks.writing.lock().await;
-            for some in tasks.leave()?.chunks(AT_ONCE) {
-                // After a conflict another node has the task.
-                self.batches.store().write(some).await?;
-            }
-            stored.map_err(StoreError::new)
-        };
-        tokio::time::timeout(within, handing_over).await.map_err(StoreError::new)?
+        tasks.leave();
+        tokio::time::timeout(within, self.store_changes()).await.map_err(StoreError::new)?
     }
 }

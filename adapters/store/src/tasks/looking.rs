@@ -19,6 +19,9 @@ const ATTEMPTS: usize = 8;
 /// How many tasks are looked for at once.
 pub(super) const AT_ONCE: usize = 64;
 
+/// How long a copy that was used makes no room for others: a list uses many.
+const IN_USE: Duration = Duration::from_secs(1);
+
 /// The reason why it is unknown whether there is a task.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TaskNotFound {
@@ -72,21 +75,28 @@ impl NodeTasks {
         self.tasks.inspect(|tasks, _| {
             let Some(key) = tasks.find(id) else { return false };
             let is_final = tasks.get(key).is_some_and(|task| task.status().is_final());
-            let read_at = match table.known.get(&key) {
-                Some(Known::Copy(copy)) => Some(copy.read_at),
-                _ => None,
-            };
-            is_final || read_at.is_some_and(|at| at.elapsed() < recent)
+            match table.known.get(&key) {
+                // Its change was undone.
+                Some(Known::Copy(copy)) if copy.version == 0 => false,
+                Some(Known::Copy(copy)) => is_final || copy.read_at.elapsed() < recent,
+                _ => is_final,
+            }
         })
+    }
+
+    /// Whether a task of this node was forgotten, and its record is still to be removed.
+    fn is_removing(&self, id: &str) -> bool {
+        let table = self.table();
+        table.known.values().any(|known| matches!(known, Known::Own(own) if own.id == id))
     }
 
     /// Returns the copies that no request or subscription waits for, and that have no change to be sent.
     fn unused_copies(&self, table: &Table) -> Vec<TaskKey> {
-        let is_copy = |known: &Known| matches!(known, Known::Copy(_));
         self.tasks.inspect(|tasks, _| {
-            let copies = table.known.iter().filter(|(_, known)| is_copy(known));
-            let unused = copies
-                .filter(|(key, _)| !table.unwritten.contains_key(key) && !tasks.is_awaited(**key));
+            let unused = table.known.iter().filter(|(key, known)| {
+                let is_old = matches!(known, Known::Copy(copy) if IN_USE <= copy.used_at.elapsed());
+                is_old && !table.unwritten.contains_key(key) && !tasks.is_awaited(**key)
+            });
             unused.map(|(key, _)| *key).collect()
         })
     }
@@ -135,13 +145,16 @@ impl NodeTasks {
                 _ => return Ok(key),
             }
         }
-        let mut refreshed = self.tasks.refresh(stored.task.clone());
-        if matches!(refreshed, Err(RestoreError::TooManyTasks | RestoreError::TooManyBytes)) {
+        // A half of the room is for the tasks of this node.
+        let is_full = self.tasks.inspect(|tasks, _| {
+            let config = tasks.config();
+            config.bytes / 2 < tasks.bytes() || config.tasks as usize / 2 < tasks.len()
+        });
+        if is_full {
             let unused = self.unused_copies(&table);
             self.forget_copies(&mut table, &unused);
-            refreshed = self.tasks.refresh(stored.task.clone());
         }
-        let key = refreshed?;
+        let key = self.tasks.refresh(stored.task.clone())?;
         let copy = TaskCopy {
             id: stored.task.id().to_owned(),
             node: stored.node.clone(),
@@ -180,8 +193,8 @@ impl Inner {
             looks.spawn(async move {
                 match inner.look_for_task(&id).await {
                     Ok(exists) => Ok(exists.then_some(id)),
-                    // The node of another release may have written it.
-                    Err(error @ TaskNotFound::Restore(RestoreError::Corrupt(_))) => {
+                    // The node of another release has written it, or there is no room for all tasks.
+                    Err(error @ TaskNotFound::Restore(_)) => {
                         (inner.options.on_error)(&error);
                         Ok(None)
                     }
@@ -249,6 +262,9 @@ impl Inner {
                 }
                 return Ok(false);
             };
+            if key.is_none() && stored.node == self.id && tasks.is_removing(id) {
+                return Ok(false);
+            }
             if let (Some(key), Local::Own { .. }) = (key, local) {
                 if stored.node == self.id && tasks.confirm_own(key, began) {
                     return Ok(true);

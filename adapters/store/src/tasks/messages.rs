@@ -1,6 +1,6 @@
 //! The messages of clients that are about tasks.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mcp_sansio::http::Reply;
@@ -10,7 +10,7 @@ use mcp_sansio_http::BeforeMessage;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::{NodeTasks, TaskNotStored, Wait};
+use super::{NodeTasks, Others, TaskNotStored, Wait};
 use crate::node::Inner;
 
 /// The most tasks of a subscription that are looked for. Of the others, a node grants its own.
@@ -24,8 +24,8 @@ pub(crate) struct Concerned(Arc<Tasks>);
 struct Tasks {
     /// The number of the latest change before the request.
     since: AtomicU64,
-    /// Whether the message is a response, which may be the input of any task.
-    is_response: AtomicBool,
+    /// The sender of a response, which may be the input of any of its tasks.
+    responder: OnceLock<Requestor>,
     /// The tasks that were found.
     found: OnceLock<Vec<(String, TaskKey)>>,
 }
@@ -44,11 +44,12 @@ impl Concerned {
 
     /// Returns the changes that a part of the response waits for. `None` if it is not about tasks.
     pub(crate) fn wait(&self, part: &[u8]) -> Option<Wait> {
-        let is_any = self.0.is_response.load(Ordering::Relaxed);
+        let others = self.0.responder.get().map_or(Others::None, |sender| Others::Of(*sender));
         let mut ids = ids_in(part);
         ids.extend(self.found().iter().map(|(id, _)| id.clone()));
         let since = self.0.since.load(Ordering::Relaxed);
-        (is_any || !ids.is_empty()).then_some(Wait { since, ids, is_any })
+        let is_about_tasks = !ids.is_empty() || !matches!(others, Others::None);
+        is_about_tasks.then_some(Wait { since, ids, others })
     }
 }
 
@@ -128,7 +129,8 @@ impl Inner {
             match named {
                 Named::None => return None,
                 Named::Any => {
-                    concerned.0.is_response.store(true, Ordering::Relaxed);
+                    // It is set once for each request.
+                    _ = concerned.0.responder.set(requestor);
                     return None;
                 }
                 Named::Ids(_) | Named::Listed => {}

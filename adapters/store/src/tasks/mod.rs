@@ -12,11 +12,14 @@ mod lists;
 mod looking;
 mod messages;
 mod record;
+mod sending;
 mod storing;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use mcp_sansio::request::Requestor;
 use mcp_sansio::task::TaskKey;
 use mcp_sansio_http::SharedTasks;
 use tokio::sync::{Semaphore, watch};
@@ -27,7 +30,7 @@ use crate::store::StoreError;
 
 pub(crate) use copies::TASK;
 pub(crate) use messages::Concerned;
-pub(crate) use storing::{TaskNotStored, Wait};
+pub(crate) use wait::{Others, TaskNotStored, Wait};
 
 /// The most looks into the store at once: records may be large.
 const LOOKS: usize = 64;
@@ -65,11 +68,16 @@ struct Table {
     sending: BTreeSet<TaskKey>,
     /// The tasks that may have been taken over, although the store has reported a failure.
     doubtful: BTreeSet<String>,
+    /// The number of the latest change that was undone and is not remembered any more.
+    forgotten: u64,
+    /// Whether the node leaves: its tasks are written without a node.
+    is_leaving: bool,
 }
 
 /// Changes of a task that were undone: its requests must not be acknowledged.
 struct Undone {
     id: String,
+    owner: Option<Requestor>,
     /// The number of the latest of them.
     latest: u64,
     error: TaskNotStored,
@@ -156,6 +164,7 @@ impl NodeTasks {
         for key in keys {
             table.unwritten.remove(key);
         }
+        self.sent.send_replace(());
     }
 
     /// Gives up a task that another node works on now. What has changed here is undone.
@@ -185,9 +194,12 @@ impl NodeTasks {
     fn undo(&self, table: &mut Table, key: TaskKey, id: &str, error: TaskNotStored) {
         self.note_changes(table);
         let latest = table.unwritten.remove(&key).map_or(table.changes, |undone| undone.latest);
-        if UNDONE <= table.undone.len() {
-            table.undone.pop_front();
+        if UNDONE <= table.undone.len()
+            && let Some(oldest) = table.undone.pop_front()
+        {
+            table.forgotten = table.forgotten.max(oldest.latest);
         }
-        table.undone.push_back(Undone { id: id.to_owned(), latest, error });
+        let owner = self.tasks.inspect(|tasks, _| tasks.get(key).map(|task| task.owner()));
+        table.undone.push_back(Undone { id: id.to_owned(), owner, latest, error });
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use mcp_sansio::request::Requestor;
-use mcp_sansio::task::{TaskKey, TaskRecord};
+use mcp_sansio::task::TaskKey;
 use tokio::time::Instant;
 
 use super::record::{StoredTask, key_of, lifetime, list_key};
-use super::{Known, NodeTasks, Own, Table, TaskCopy, Undone};
+use super::{Known, NodeTasks, Own, TaskCopy, TaskNotStored, Wait};
 use crate::node::Inner;
 use crate::store::{Change, StoreError, Write, Written};
 
@@ -19,34 +19,6 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// How often a write is tried whose version is not that of the record.
 const ATTEMPTS: usize = 4;
-
-/// The reason why the changes of a task were not stored.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum TaskNotStored {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Another node has taken the task over, or another task has its id.
-    #[error("another node works on the task")]
-    TakenOver,
-    #[error("the id of a task is empty, or longer than 256 bytes")]
-    BadId,
-    #[error("the node that works on the task cannot be reached")]
-    NotSent,
-    /// The task has ended at its node meanwhile.
-    #[error("the task has changed at its node")]
-    Outdated,
-}
-
-/// The changes that a response waits for.
-#[derive(Default)]
-pub(crate) struct Wait {
-    /// The number of the latest change before the request.
-    pub(crate) since: u64,
-    /// The ids of tasks all of whose changes are to be stored.
-    pub(crate) ids: Vec<String>,
-    /// Whether all changes since the request are to be stored, because it is not known which task they concern.
-    pub(crate) is_any: bool,
-}
 
 /// A task that has changed.
 struct Changed {
@@ -70,14 +42,6 @@ enum Action {
     Refuse,
     /// It was forgotten before it was stored.
     Nothing,
-}
-
-/// A copy that has changed.
-struct ChangedCopy {
-    key: TaskKey,
-    number: u64,
-    copy: TaskCopy,
-    record: TaskRecord,
 }
 
 impl NodeTasks {
@@ -117,7 +81,10 @@ impl NodeTasks {
                 let version = own.map_or(0, |own| own.version);
                 let list =
                     Some(task.owner()).filter(|owner| own.is_none() && list_key(*owner).is_some());
-                let (node, address) = (node.to_owned(), address.to_owned());
+                let (node, address) = match table.is_leaving {
+                    true => (String::new(), String::new()),
+                    false => (node.to_owned(), address.to_owned()),
+                };
                 let value = StoredTask { node, address, task: record }.to_bytes()?;
                 let change = Change::Put { value, lifetime: lifetime(&task, now) };
                 let write = Write { key: at, expected: Some(version), change };
@@ -133,89 +100,6 @@ impl NodeTasks {
         })
     }
 
-    /// Returns the copies that have changed, unless their changes are being sent, and notes that they are.
-    fn begin_sending(&self) -> Vec<TaskKey> {
-        let mut table = self.table();
-        self.note_changes(&mut table);
-        let Table { known, unwritten, sending, .. } = &mut *table;
-        let mut copies: Vec<_> = unwritten.keys().copied().collect();
-        copies.retain(|key| matches!(known.get(key), Some(Known::Copy(_))) && sending.insert(*key));
-        copies
-    }
-
-    /// Returns the changes of a copy. `None` if all are sent, and then they are not being sent any more.
-    fn changed_copy(&self, key: TaskKey) -> Option<ChangedCopy> {
-        let mut table = self.table();
-        self.note_changes(&mut table);
-        let copy = match table.known.get(&key) {
-            Some(Known::Copy(copy)) => Some(copy.clone()),
-            _ => None,
-        };
-        let number = table.unwritten.get(&key).map(|unwritten| unwritten.latest);
-        let record = self.tasks.inspect(|tasks, _| tasks.save(key));
-        if let (Some(copy), Some(number), Some(record)) = (copy, number, record) {
-            return Some(ChangedCopy { key, number, copy, record });
-        }
-        table.sending.remove(&key);
-        if let Some(Known::Copy(_)) = table.known.get(&key) {
-            let is_gone = self.tasks.inspect(|tasks, _| tasks.get(key).is_none());
-            if is_gone {
-                // It has expired, or its requestor has ended. Its node notices that by itself.
-                table.known.remove(&key);
-                table.unwritten.remove(&key);
-            }
-        }
-        None
-    }
-
-    /// Undoes the changes of a copy that could not be sent: it is read again.
-    fn undo_copy(&self, changed: &ChangedCopy, error: TaskNotStored) {
-        let mut table = self.table();
-        match table.known.get_mut(&changed.key) {
-            Some(Known::Copy(copy)) if copy.node == changed.copy.node => {
-                // Any record is another one than this.
-                copy.version = 0;
-                let id = copy.id.clone();
-                self.undo(&mut table, changed.key, &id, error);
-            }
-            // This node has taken the task over, and stores the changes itself.
-            _ => {}
-        }
-    }
-
-    /// Returns the number of the latest change.
-    pub(crate) fn latest_change(&self) -> u64 {
-        let mut table = self.table();
-        self.note_changes(&mut table);
-        table.changes
-    }
-
-    /// Whether a change up to the latest, that a response waits for, is not stored yet: of a copy, or of a task of this node.
-    fn is_due(&self, wait: &Wait, latest: u64, of_copies: bool) -> bool {
-        let table = self.table();
-        if table.unwritten.is_empty() {
-            return false;
-        }
-        let named: Vec<TaskKey> = self
-            .tasks
-            .inspect(|tasks, _| wait.ids.iter().filter_map(|id| tasks.find(id)).collect());
-        table.unwritten.iter().any(|(key, unwritten)| {
-            let is_copy = matches!(table.known.get(key), Some(Known::Copy(_)));
-            let is_in_time = wait.since < unwritten.latest && unwritten.first <= latest;
-            is_copy == of_copies
-                && unwritten.first <= latest
-                && (wait.is_any && is_in_time || named.contains(key))
-        })
-    }
-
-    /// Returns the error of a change that was undone since the request.
-    fn undone(&self, wait: &Wait) -> Result<(), TaskNotStored> {
-        let table = self.table();
-        let mut undone = table.undone.iter().filter(|undone| wait.since < undone.latest);
-        let is_it = |undone: &&Undone| wait.is_any || wait.ids.contains(&undone.id);
-        undone.find(is_it).map_or(Ok(()), |undone| Err(undone.error.clone()))
-    }
-
     fn failures(&self) -> u64 {
         self.table().failures.0
     }
@@ -227,7 +111,7 @@ impl NodeTasks {
     }
 
     /// Notes that a change is stored. The task may have changed again.
-    fn done(&self, key: TaskKey, number: u64) {
+    pub(super) fn done(&self, key: TaskKey, number: u64) {
         let mut table = self.table();
         if let Some(Known::Copy(copy)) = table.known.get_mut(&key) {
             // A look that was begun before that has read an earlier record.
@@ -244,10 +128,20 @@ impl NodeTasks {
     /// Notes that a change of a task of this node is written, as this version of its record.
     fn written(&self, changed: &Changed, version: u64, began: Instant) {
         let mut table = self.table();
-        // A node that leaves has given its tasks up.
-        let is_copy = matches!(table.known.get(&changed.key), Some(Known::Copy(_)));
+        self.note_changes(&mut table);
+        let unwritten = table.unwritten.get(&changed.key);
+        let has_changed = unwritten.is_some_and(|unwritten| changed.number < unwritten.latest);
         match &changed.action {
-            _ if is_copy => {}
+            // Another node has taken the task over meanwhile.
+            _ if matches!(table.known.get(&changed.key), Some(Known::Copy(_))) => {}
+            // A task that has changed again is written once more.
+            Action::Put { .. } if table.is_leaving && !has_changed => {
+                self.tasks.revoke(changed.key);
+                let (node, address) = (String::new(), String::new());
+                let id = changed.id.clone();
+                let copy = TaskCopy { id, node, address, version, used_at: began, read_at: began };
+                table.known.insert(changed.key, Known::Copy(copy));
+            }
             Action::Put { .. } => {
                 let own = Own { id: changed.id.clone(), version, seen_at: began };
                 table.known.insert(changed.key, Known::Own(own));
@@ -293,14 +187,20 @@ impl Inner {
     pub(crate) async fn store_tasks(self: &Arc<Self>, wait: &Wait) -> Result<(), TaskNotStored> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
         let latest = tasks.latest_change();
-        self.store_own_tasks(wait, latest).await?;
-        self.send_copies();
         let mut sent = tasks.sent.subscribe();
-        while tasks.is_due(wait, latest, true) {
+        loop {
+            self.store_own_tasks(wait, latest).await?;
+            self.send_copies();
+            if !tasks.is_due(wait, latest, true) {
+                // This node may have taken over the task of a copy meanwhile.
+                if !tasks.is_due(wait, latest, false) {
+                    return tasks.undone(wait);
+                }
+                continue;
+            }
             // The sender is part of this node.
             _ = sent.changed().await;
         }
-        tasks.undone(wait)
     }
 
     /// Stores the changes of the tasks of this node, as [`store_tasks`](Self::store_tasks) does. The changes of several requests
@@ -330,46 +230,21 @@ impl Inner {
         tasks.undone(wait)
     }
 
-    /// Sends the copies that have changed to the nodes of their tasks. Each is sent by itself, because a node may take long.
-    pub(super) fn send_copies(self: &Arc<Self>) {
-        let Some(tasks) = &self.tasks else { return };
-        for key in tasks.begin_sending() {
-            let inner = Arc::clone(self);
-            tokio::spawn(async move { inner.send_changes(key).await });
-        }
-    }
-
-    async fn send_changes(self: Arc<Self>, key: TaskKey) {
-        let Some(tasks) = &self.tasks else { return };
-        while let Some(changed) = tasks.changed_copy(key) {
-            match self.send_copy(&changed.copy, &changed.record).await {
-                Ok(()) => tasks.done(key, changed.number),
-                Err(error) => {
-                    (self.options.on_error)(&error);
-                    tasks.undo_copy(&changed, error);
-                    // The next request does it otherwise.
-                    _ = self.look_for_task(&changed.copy.id).await;
-                }
-            }
-            tasks.sent.send_replace(());
-        }
-        tasks.sent.send_replace(());
-    }
-
     /// Writes some tasks. An error is that of the store; if only some tasks cannot be written, the others are.
     async fn write_tasks(
         &self,
         tasks: &NodeTasks,
         changed: Vec<Changed>,
     ) -> Result<(), StoreError> {
-        let mut puts = Vec::new();
+        let (mut puts, mut result) = (Vec::new(), Ok(()));
         let began = Instant::now();
         for one in changed {
             match &one.action {
                 Action::Put { list: Some(requestor), .. } => {
                     if let Err(error) = self.list_task(*requestor, &one.id).await {
                         tasks.failed(one.key);
-                        return Err(error);
+                        result = Err(error);
+                        continue;
                     }
                 }
                 Action::Put { .. } | Action::Remove(_) => {}
@@ -386,7 +261,7 @@ impl Inner {
         }
         let writes: Vec<Write> = puts.iter().filter_map(Changed::write).cloned().collect();
         if writes.is_empty() {
-            return Ok(());
+            return result;
         }
         let written = match self.batches.store().write(&writes).await {
             Ok(written) => written,
@@ -395,7 +270,10 @@ impl Inner {
                 return Err(error);
             }
         };
-        let mut result = Ok(());
+        if written.len() < writes.len() {
+            puts.iter().for_each(|one| tasks.failed(one.key));
+            return Err(StoreError::new("the store has returned too few results"));
+        }
         for ((one, write), written) in puts.iter().zip(writes).zip(written) {
             if written == Written::Done {
                 tasks.written(one, one.version() + 1, began);

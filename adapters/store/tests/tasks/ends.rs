@@ -189,6 +189,32 @@ async fn a_superseded_node_ends_its_task_in_vain() {
     assert_eq!(client.get(&a, &task).await["status"], "failed");
 }
 
+/// A change is being sent to a node that has ended: this node takes the task over, and stores the change itself.
+#[tokio::test(start_paused = true)]
+async fn a_change_for_a_node_that_has_ended() {
+    let workers = Workers::resuming();
+    let (a, b) = (workers.start("a").await, workers.start("b").await);
+    let client = Client::modern();
+    let task = client.begin(&a, json!({"time": 60_000, "checkpoint": true})).await;
+    assert_eq!(client.get(&b, &task).await["status"], "working");
+    workers.cluster.network.hang("a");
+    drop((a, workers.cluster.network.remove("a")));
+    // Its signs of life are believed in for some seconds.
+    sleep(3_000).await;
+    let cancelling = {
+        let (client, b, task) = (client.clone(), b.clone(), task.clone());
+        tokio::spawn(async move { client.cancel(&b, &task).await.0 })
+    };
+    sleep(4_000).await;
+    // Another request about the task lets the node take it over.
+    let seen = client.get(&b, &task).await["status"].clone();
+    let status = cancelling.await.unwrap();
+    let c = workers.start("c").await;
+    let stored = client.get(&c, &task).await["status"].clone();
+    assert_eq!(seen, stored);
+    assert_eq!(status == 200, stored == "cancelled", "{status} {stored}");
+}
+
 /// A cancellation that the node of the task could not store is not acknowledged.
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_that_is_not_stored() {
@@ -308,6 +334,34 @@ async fn a_task_that_cannot_be_stored() {
         sleep(700).await;
     }
     assert_eq!(client.get(&a, &good).await["status"], "working");
+}
+
+/// A store that does not say what it has done is one that has failed.
+#[tokio::test(start_paused = true)]
+async fn a_store_with_too_few_results() {
+    struct Silent(MemoryStore);
+
+    impl Store for Silent {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            self.0.read(key)
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            Box::pin(async move {
+                let mut written = self.0.write(writes).await?;
+                let is_task = writes.iter().any(|write| write.key.starts_with("task/"));
+                if is_task {
+                    written.clear();
+                }
+                Ok(written)
+            })
+        }
+    }
+    let workers = Workers::new();
+    let a = workers.start_on(Arc::new(Silent(workers.cluster.store.clone())), "a").await;
+    let client = Client::modern();
+    let params = json!({"name": "work", "arguments": {"time": 60_000}});
+    assert_eq!(client.ask(&a, "tools/call", params).await.0, 503);
 }
 
 /// Work that another node can continue does not delay a node that leaves.

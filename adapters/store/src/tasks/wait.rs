@@ -1,0 +1,102 @@
+//! [`Wait`]: the changes of tasks that a response waits for.
+
+use mcp_sansio::request::Requestor;
+use mcp_sansio::task::TaskKey;
+
+use super::{Known, NodeTasks, Undone};
+use crate::store::StoreError;
+
+/// The reason why the changes of a task were not stored.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum TaskNotStored {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Another node has taken the task over, or another task has its id.
+    #[error("another node works on the task")]
+    TakenOver,
+    #[error("the id of a task is empty, or longer than 256 bytes")]
+    BadId,
+    #[error("the node that works on the task cannot be reached")]
+    NotSent,
+    /// The task has ended at its node meanwhile.
+    #[error("the task has changed at its node")]
+    Outdated,
+}
+
+/// The changes that a response waits for.
+#[derive(Default)]
+pub(crate) struct Wait {
+    /// The number of the latest change before the request.
+    pub(crate) since: u64,
+    /// The ids of tasks all of whose changes are to be stored.
+    pub(crate) ids: Vec<String>,
+    /// The other tasks whose changes since the request are to be stored, because it is not known which of them it concerns.
+    pub(crate) others: Others,
+}
+
+/// Tasks that a request does not name.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum Others {
+    #[default]
+    None,
+    /// The tasks of a requestor.
+    Of(Requestor),
+    All,
+}
+
+impl Others {
+    /// Whether the task of an owner is one of them.
+    fn contain(self, owner: Option<Requestor>) -> bool {
+        match (self, owner) {
+            (Self::None, _) => false,
+            (Self::All, _) | (Self::Of(_), None) => true,
+            // Unknown requestors reach each other's tasks.
+            (Self::Of(Requestor::Unknown(_)), Some(Requestor::Unknown(_))) => true,
+            (Self::Of(requestor), Some(owner)) => requestor == owner,
+        }
+    }
+}
+
+impl NodeTasks {
+    /// Returns the number of the latest change.
+    pub(crate) fn latest_change(&self) -> u64 {
+        let mut table = self.table();
+        self.note_changes(&mut table);
+        table.changes
+    }
+
+    /// Whether a change up to the latest, that a response waits for, is not stored yet: of a copy, or of a task of this node.
+    pub(super) fn is_due(&self, wait: &Wait, latest: u64, of_copies: bool) -> bool {
+        let table = self.table();
+        if table.unwritten.is_empty() {
+            return false;
+        }
+        self.tasks.inspect(|tasks, _| {
+            let named: Vec<TaskKey> = wait.ids.iter().filter_map(|id| tasks.find(id)).collect();
+            table.unwritten.iter().any(|(key, unwritten)| {
+                let is_copy = matches!(table.known.get(key), Some(Known::Copy(_)));
+                let owner = || tasks.get(*key).map(|task| task.owner());
+                is_copy == of_copies
+                    && unwritten.first <= latest
+                    && (named.contains(key)
+                        || wait.since < unwritten.latest && wait.others.contain(owner()))
+            })
+        })
+    }
+
+    /// Returns the error of a change that was undone since the request.
+    pub(super) fn undone(&self, wait: &Wait) -> Result<(), TaskNotStored> {
+        let table = self.table();
+        let mut undone = table.undone.iter().filter(|undone| wait.since < undone.latest);
+        let is_it =
+            |undone: &&Undone| wait.ids.contains(&undone.id) || wait.others.contain(undone.owner);
+        match undone.find(is_it) {
+            Some(undone) => Err(undone.error.clone()),
+            // It is not known which tasks these changes were of.
+            None if wait.since < table.forgotten && !matches!(wait.others, Others::All) => {
+                Err(TaskNotStored::TakenOver)
+            }
+            None => Ok(()),
+        }
+    }
+}
