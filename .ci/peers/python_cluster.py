@@ -19,13 +19,20 @@ URL = sys.argv[1]
 
 
 class Patient(httpx.AsyncHTTPTransport):
-    """Turns a broken connection into a refusal: the client ends with the first one, and survives the second."""
+    """Sends a request again until it is served: the client ends with the first refusal, and with a broken connection."""
 
     async def handle_async_request(self, request):
-        try:
-            return await super().handle_async_request(request)
-        except httpx.TransportError:
-            return httpx.Response(503, request=request)
+        for _ in range(300):
+            try:
+                response = await super().handle_async_request(request)
+            except httpx.TransportError:
+                pass
+            else:
+                if response.status_code not in (502, 503, 504):
+                    return response
+                await response.aclose()
+            await asyncio.sleep(0.1)
+        return httpx.Response(503, request=request)
 
 
 async def again(act):
