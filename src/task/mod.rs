@@ -91,8 +91,8 @@
 //! - **Subscriptions to tasks** (`taskIds`) are granted by the program: with
 //!   [`Listening::Asked`](crate::config::Listening::Asked) it receives the request, and answers with
 //!   [`ConnectionTasks::grant`](crate::drive::ConnectionTasks::grant).
-//! - **To survive a crash**, store [`Tasks::save`] of every task that changes: after [`Tasks::share`],
-//!   [`Tasks::next_changed`] returns them.
+//! - **To survive a crash**, store [`Tasks::save`] of every task that changes: [`TaskSharing`] reports
+//!   them.
 //!
 //! # Structure
 //!
@@ -121,6 +121,7 @@ pub use config::TasksConfig;
 pub use error::TaskError;
 pub use key::TaskKey;
 pub use new::NewTask;
+pub use sharing::TaskSharing;
 pub use snapshot::{RestoreError, TaskRecord};
 pub use status::Status;
 pub use tasks::{TaskEvent, Tasks};

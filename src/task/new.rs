@@ -78,7 +78,7 @@ impl NewTask {
     }
 
     /// Sets a text with which another process can continue the work, such as the arguments of the tool. It is kept in the
-    /// [`TaskRecord`](super::TaskRecord), and never sent. See [`Tasks::set_checkpoint`](super::Tasks::set_checkpoint).
+    /// [`TaskRecord`](super::TaskRecord), and never sent. See [`TaskSharing::set_checkpoint`](crate::task::TaskSharing::set_checkpoint).
     pub fn checkpoint(mut self, checkpoint: impl Into<String>) -> Self {
         self.checkpoint = Some(checkpoint.into());
         self

@@ -32,10 +32,8 @@ pub(crate) struct Record {
     pub(crate) ttl: Option<Duration>,
     pub(crate) poll_interval: Option<Duration>,
     pub(crate) message: Option<String>,
-    /// The text with which another process can continue the work. It is never sent.
-    pub(crate) checkpoint: Option<String>,
     pub(crate) state: State,
-    pub(crate) cancel_requested: bool,
+    pub(crate) work: Work,
     pub(crate) inputs: TaskInputs,
     pub(crate) links: Links,
     /// The bytes counted for the task towards [`TasksConfig::bytes`](super::TasksConfig::bytes).
@@ -50,6 +48,15 @@ pub(crate) struct BegunFor {
     pub(crate) capabilities: CapabilitySet,
     /// The parts of the request that the result is checked against.
     pub(crate) kept: Kept,
+}
+
+/// The part of a task that concerns only the process that works on it. It is never sent.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Work {
+    /// Whether the requestor wants the task cancelled.
+    pub(crate) cancel_requested: bool,
+    /// The text with which another process can continue the work.
+    pub(crate) checkpoint: Option<String>,
 }
 
 /// The input that a task requires, and has required.
@@ -213,7 +220,7 @@ impl Record {
         let message = self.message.as_ref().map_or(0, String::len);
         let wanted: usize = self.inputs.wanted.iter().map(Wanted::bytes).sum();
         let used: usize = self.inputs.used_keys.iter().map(String::len).sum();
-        let checkpoint = self.checkpoint.as_ref().map_or(0, String::len);
+        let checkpoint = self.work.checkpoint.as_ref().map_or(0, String::len);
         let texts = self.id.len() + message + checkpoint;
         texts + self.request.kept.bytes() + self.state.bytes() + wanted + used
     }
@@ -254,9 +261,8 @@ impl Default for Record {
             ttl: None,
             poll_interval: None,
             message: None,
-            checkpoint: None,
             state: State::default(),
-            cancel_requested: false,
+            work: Work::default(),
             inputs: TaskInputs::default(),
             links: Links::default(),
             counted: 0,

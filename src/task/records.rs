@@ -126,6 +126,19 @@ impl Records {
         self.note_change(key);
     }
 
+    /// Whether the tasks are shared with other processes.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.changed.is_some()
+    }
+
+    /// Returns the serial number of a task that begins now.
+    pub(super) fn serial_at(&self, now: Instant) -> u64 {
+        match u64::try_from(now.since_epoch().as_micros()) {
+            Ok(time) if self.is_shared() => self.next_serial.max(time),
+            _ => self.next_serial,
+        }
+    }
+
     /// Whether a task has changed since that was last reported.
     pub(super) fn is_changed(&self, key: TaskKey) -> bool {
         self.changed.as_ref().is_some_and(|changed| changed.contains_key(&key))

@@ -1,4 +1,6 @@
-//! Tasks that several processes share: each has some of them, and copies of others.
+//! [`TaskSharing`]: tasks that several processes share. Each works on some of them, and has copies of others.
+
+use alloc::string::String;
 
 use super::call::TaskNews;
 use super::error::TaskError;
@@ -12,41 +14,47 @@ use super::work::Which;
 use crate::ordered::OrderedSet;
 use crate::time::Instant;
 
-/// # Several processes
+/// A view of [`Tasks`] as one of several processes that share them.
 ///
-/// The work of a task is done by one process, which stores the [record](Self::save) of the task after each change. Other
+/// The work of a task is done by one process, which stores the [record](Tasks::save) of the task after each change. Other
 /// processes can serve requests about the task from a copy of that record.
 ///
 /// ```
-/// use mcp_sansio::task::Tasks;
+/// use mcp_sansio::task::{TaskSharing, Tasks};
 ///
 /// let mut tasks = Tasks::default();
-/// tasks.share();
+/// TaskSharing::of(&mut tasks).begin();
 /// // After each step, before its messages are sent:
-/// while let Some(key) = tasks.next_changed() {
+/// while let Some(key) = TaskSharing::of(&mut tasks).next_changed() {
 ///     match tasks.save(key) {
 ///         Some(record) => { /* store it under record.id() */ _ = record }
 ///         None => { /* the task is forgotten: remove its record */ }
 ///     }
 /// }
 /// ```
-impl Tasks {
+#[derive(Debug)]
+pub struct TaskSharing<'t>(&'t mut Tasks);
+
+impl<'t> TaskSharing<'t> {
+    /// Returns the view of these tasks.
+    pub const fn of(tasks: &'t mut Tasks) -> Self {
+        Self(tasks)
+    }
+
     /// Tracks the changes of tasks from now on, so that [`next_changed`](Self::next_changed) returns them. It needs a key for
     /// each task that has changed since.
     ///
     /// Tasks are listed in the order of the times at which they were begun, to a microsecond, so that the lists of several
     /// processes agree. For that the times must count from one epoch, and
     /// [`TasksConfig::cursor_key`](super::TasksConfig::cursor_key) must be the same.
-    pub fn share(&mut self) {
-        if self.records.changed.is_none() {
-            self.records.changed = Some(OrderedSet::new());
-        }
+    pub fn begin(&mut self) {
+        self.0.records.changed.get_or_insert_with(OrderedSet::new);
     }
 
     /// Returns a task that has begun, has changed or was forgotten since it was last returned. Without
-    /// [`share`](Self::share) there is none.
+    /// [`begin`](Self::begin) there is none.
     pub fn next_changed(&mut self) -> Option<TaskKey> {
-        let changed = self.records.changed.as_mut()?;
+        let changed = self.0.records.changed.as_mut()?;
         let key = *changed.first()?.0;
         changed.remove(&key);
         Some(key)
@@ -54,18 +62,18 @@ impl Tasks {
 
     /// Whether [`next_changed`](Self::next_changed) returns a task.
     pub fn has_changed(&self) -> bool {
-        self.records.changed.as_ref().is_some_and(|changed| !changed.is_empty())
+        self.0.records.changed.as_ref().is_some_and(|changed| !changed.is_empty())
     }
 
     /// Whether a request for the result of a task, or a subscription to it, waits on a connection that has not ended.
     pub fn is_awaited(&self, key: TaskKey) -> bool {
-        let Some(record) = self.records.get(key) else { return false };
+        let Some(record) = self.0.records.get(key) else { return false };
         let waiters = record.links.waiters.iter();
         let watchers = record.links.watchers.iter().map(|(listen, _)| listen);
-        waiters.chain(watchers).any(|one| self.mail.knows(one.connection()))
+        waiters.chain(watchers).any(|one| self.0.mail.knows(one.connection()))
     }
 
-    /// Replaces a task by its record, which another process has stored, or [restores](Self::restore) it. A task with a change
+    /// Replaces a task by its record, which another process has stored, or [restores](Tasks::restore) it. A task with a change
     /// that [`next_changed`](Self::next_changed) has not returned yet stays as it is. Requests and subscriptions that wait for
     /// the task learn of the change at the next [`settle`](crate::drive::ConnectionTasks::settle).
     ///
@@ -73,23 +81,23 @@ impl Tasks {
     ///
     /// [`RestoreError`]: nothing has changed. [`Present`](RestoreError::Present) if the task of this id has another owner.
     pub fn refresh(&mut self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
-        let Some(key) = self.find(record.id()) else { return self.restore(record) };
+        let Some(key) = self.0.find(record.id()) else { return self.0.restore(record) };
         let new = record.read()?;
-        if self.records.is_changed(key) {
+        if self.0.records.is_changed(key) {
             return Ok(key);
         }
-        let Some(old) = self.records.get_mut(key).filter(|old| old.owner == new.owner) else {
+        let Some(old) = self.0.records.get_mut(key).filter(|old| old.owner == new.owner) else {
             return Err(RestoreError::Present);
         };
         let growth = new.bytes().saturating_sub(old.counted);
-        if !self.records.has_room_for(&self.config, growth) {
+        if !self.0.records.has_room_for(&self.0.config, growth) {
             return Err(RestoreError::TooManyBytes);
         }
-        let Some(old) = self.records.get_mut(key) else { return Err(RestoreError::Present) };
-        replace_record(old, new, key, &mut self.mail);
-        self.records.count_again(key);
-        self.records.set_deadline(key);
-        self.records.forget_change(key);
+        let Some(old) = self.0.records.get_mut(key) else { return Err(RestoreError::Present) };
+        replace_record(old, new, key, &mut self.0.mail);
+        self.0.records.count_again(key);
+        self.0.records.set_deadline(key);
+        self.0.records.forget_change(key);
         Ok(key)
     }
 
@@ -101,23 +109,23 @@ impl Tasks {
     ///
     /// [`TaskError::Unknown`] if there is no such task, and [`TaskError::Final`] if it has ended.
     pub fn merge(&mut self, copy: TaskRecord, now: Instant) -> Result<Option<TaskNews>, TaskError> {
-        let key = self.find(copy.id()).ok_or(TaskError::Unknown)?;
+        let key = self.0.find(copy.id()).ok_or(TaskError::Unknown)?;
         // A record that is no copy says nothing.
         let Ok(copy) = copy.read() else { return Ok(None) };
         let is_done = |record: &&Record| {
             copy.status() == Status::Cancelled && record.status() == Status::Cancelled
         };
-        if self.records.get(key).filter(is_done).is_some() {
+        if self.0.records.get(key).filter(is_done).is_some() {
             return Ok(None);
         }
-        let was_requested = self.records.going_on(key)?.cancel_requested;
+        let was_requested = self.0.records.going_on(key)?.work.cancel_requested;
         if copy.status() == Status::Cancelled {
-            self.request_cancellation(key, true, now);
+            self.0.request_cancellation(key, true, now);
             return Ok(Some(TaskNews::Cancelled(key)));
         }
         let mut news = None;
-        if copy.cancel_requested && !was_requested {
-            self.request_cancellation(key, false, now);
+        if copy.work.cancel_requested && !was_requested {
+            self.0.request_cancellation(key, false, now);
             news = Some(TaskNews::CancelRequested(key));
         }
         for wanted in copy.inputs.wanted.iter().filter(|wanted| !wanted.is_open()) {
@@ -125,24 +133,33 @@ impl Tasks {
                 Asking::Answered(answer) => Some(&**answer),
                 _ => None,
             };
-            if self.give(key, Which::Key(&wanted.key), answer, now) {
+            if self.0.give(key, Which::Key(&wanted.key), answer, now) {
                 news = news.or(Some(TaskNews::Input(key)));
             }
         }
         Ok(news)
     }
 
-    pub(super) const fn is_shared(&self) -> bool {
-        self.records.changed.is_some()
-    }
-
-    /// Returns the serial number of a task that begins now.
-    pub(super) fn next_serial(&self, now: Instant) -> u64 {
-        let next = self.records.next_serial;
-        match u64::try_from(now.since_epoch().as_micros()) {
-            Ok(time) if self.is_shared() => next.max(time),
-            _ => next,
+    /// Sets the text with which another process can continue the work: see [`NewTask::checkpoint`](super::NewTask::checkpoint). Peers do not see it, so
+    /// the time of the last change stays.
+    ///
+    /// # Errors
+    ///
+    /// As for [`cancel`](Tasks::cancel), and [`TaskError::TooManyBytes`] if the text would exceed
+    /// [`TasksConfig::bytes`](super::TasksConfig::bytes).
+    pub fn set_checkpoint(
+        &mut self,
+        key: TaskKey,
+        checkpoint: Option<&str>,
+    ) -> Result<(), TaskError> {
+        let before = self.0.records.going_on(key)?.work.checkpoint.as_ref().map_or(0, String::len);
+        let more = checkpoint.map_or(0, str::len).saturating_sub(before);
+        if !self.0.records.has_room_for(&self.0.config, more) {
+            return Err(TaskError::TooManyBytes);
         }
+        self.0.records.going_on(key)?.work.checkpoint = checkpoint.map(String::from);
+        self.0.records.count_again(key);
+        Ok(())
     }
 }
 

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::TaskError;
 use super::key::TaskKey;
-use super::record::{Asking, BegunFor, Links, Record, State, StoredError, TaskInputs, Wanted};
+use super::record::{
+    Asking, BegunFor, Links, Record, State, StoredError, TaskInputs, Wanted, Work,
+};
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::capability::{Capability, CapabilitySet, Owner};
@@ -136,7 +138,7 @@ impl TaskRecord {
         Some(Instant::from_nanos(self.times.created_ns) + ttl)
     }
 
-    /// Leaves out what [`Tasks::merge`] does not read, so that a copy with a change is small: the message, the checkpoint, and
+    /// Leaves out what [`TaskSharing::merge`](crate::task::TaskSharing::merge) does not read, so that a copy with a change is small: the message, the checkpoint, and
     /// what the requests for input contain.
     #[must_use]
     pub fn requests(mut self) -> Self {
@@ -174,9 +176,9 @@ impl TaskRecord {
                 poll_interval_ms: record.poll_interval.map(millis),
             },
             message: record.message.clone(),
-            checkpoint: record.checkpoint.clone(),
+            checkpoint: record.work.checkpoint.clone(),
             status: String::from(record.status().name()),
-            cancel_requested: record.cancel_requested,
+            cancel_requested: record.work.cancel_requested,
             result,
             error,
             wanted: record.inputs.wanted.iter().map(WantedRecord::of).collect(),
@@ -218,9 +220,8 @@ impl TaskRecord {
             ttl: self.times.ttl_ms.map(Duration::from_millis),
             poll_interval: self.times.poll_interval_ms.map(Duration::from_millis),
             message: self.message,
-            checkpoint: self.checkpoint,
             state,
-            cancel_requested: self.cancel_requested,
+            work: Work { cancel_requested: self.cancel_requested, checkpoint: self.checkpoint },
             inputs: TaskInputs { wanted, used_keys: self.used_keys },
             counted: 0,
             links: Links::default(),
@@ -342,7 +343,7 @@ impl Tasks {
         const LAST_SERIAL: u64 = u64::MAX / 2;
         let mut record = record.read()?;
         // Two processes may have chosen the same number at the same time.
-        while self.is_shared()
+        while self.records.is_shared()
             && record.serial < LAST_SERIAL
             && self.records.has_serial(record.owner, record.serial)
         {

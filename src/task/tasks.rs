@@ -8,7 +8,7 @@ use super::error::TaskError;
 use super::key::TaskKey;
 use super::mail::{Mail, Notice};
 use super::new::{NewTask, Origin};
-use super::record::{Asking, BegunFor, Links, Record};
+use super::record::{Asking, BegunFor, Links, Record, Work};
 use super::records::Records;
 use super::status::Status;
 use super::view::TaskView;
@@ -124,7 +124,7 @@ impl Tasks {
         // The task has no home yet: nothing is sent about it before it has been announced.
         let token_of = Some(origin.connection);
         let links = Links { token: origin.token, token_of, ..Links::default() };
-        let serial = self.next_serial(now);
+        let serial = self.records.serial_at(now);
         let record = Record {
             id: new.id,
             owner: origin.owner,
@@ -140,7 +140,7 @@ impl Tasks {
             ttl,
             poll_interval,
             message: new.message,
-            checkpoint: new.checkpoint,
+            work: Work { checkpoint: new.checkpoint, ..Work::default() },
             links,
             ..Record::default()
         };

@@ -50,7 +50,7 @@ impl<'t> TaskView<'t> {
 
     /// The text with which another process can continue the work ([`NewTask::checkpoint`](super::NewTask::checkpoint)).
     pub fn checkpoint(&self) -> Option<&'t str> {
-        self.0.checkpoint.as_deref()
+        self.0.work.checkpoint.as_deref()
     }
 
     /// The time at which the task was begun.
@@ -75,7 +75,7 @@ impl<'t> TaskView<'t> {
 
     /// Whether the requestor has asked to cancel the task.
     pub const fn is_cancel_requested(&self) -> bool {
-        self.0.cancel_requested
+        self.0.work.cancel_requested
     }
 
     /// The result of a completed task.

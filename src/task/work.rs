@@ -134,28 +134,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// Sets the text with which another process can continue the work: see [`NewTask::checkpoint`](super::NewTask::checkpoint). Peers do not see it, so
-    /// the time of the last change stays.
-    ///
-    /// # Errors
-    ///
-    /// As for [`cancel`](Self::cancel), and [`TaskError::TooManyBytes`] if the text would exceed
-    /// [`TasksConfig::bytes`](super::TasksConfig::bytes).
-    pub fn set_checkpoint(
-        &mut self,
-        key: TaskKey,
-        checkpoint: Option<&str>,
-    ) -> Result<(), TaskError> {
-        let before = self.records.going_on(key)?.checkpoint.as_ref().map_or(0, String::len);
-        let more = checkpoint.map_or(0, str::len).saturating_sub(before);
-        if !self.records.has_room_for(&self.config, more) {
-            return Err(TaskError::TooManyBytes);
-        }
-        self.records.going_on(key)?.checkpoint = checkpoint.map(String::from);
-        self.records.count_again(key);
-        Ok(())
-    }
-
     /// Sets the recommended time between two polls of the task.
     ///
     /// # Errors
@@ -193,7 +171,7 @@ impl Tasks {
     ) -> Result<(), TaskError> {
         let most = self.config.inputs as usize;
         let record = self.records.going_on(key)?;
-        if record.cancel_requested {
+        if record.work.cancel_requested {
             return Err(TaskError::CancelRequested);
         }
         if required.state.is_some() {
@@ -242,7 +220,7 @@ impl Tasks {
         let Some(record) = self.records.get_mut(key) else { return };
         record.state = state;
         record.message = message;
-        record.checkpoint = None;
+        record.work.checkpoint = None;
         record.updated = record.updated.max(now);
         self.mail.ended(key, record);
         self.records.count_again(key);
@@ -321,7 +299,7 @@ impl Tasks {
         now: Instant,
     ) -> bool {
         let Ok(record) = self.records.going_on(key) else { return false };
-        record.cancel_requested = true;
+        record.work.cancel_requested = true;
         if at_once {
             self.end(key, State::Cancelled, None, now);
         } else {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as Monotonic};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::progress::{Progress, ProgressReport};
-use mcp_sansio::task::{Status, TaskError, TaskKey, TaskView, Tasks};
+use mcp_sansio::task::{Status, TaskError, TaskKey, TaskSharing, TaskView, Tasks};
 use mcp_sansio::{ErrorCode, Instant, Payload};
 use serde::Serialize;
 
@@ -101,14 +101,14 @@ impl TaskHandle {
         self.with(|tasks, now| tasks.set_message(self.key, Some(message), now))
     }
 
-    /// Sets the text with which another process can continue the work ([`Tasks::set_checkpoint`]): how far the work has
+    /// Sets the text with which another process can continue the work ([`TaskSharing::set_checkpoint`]): how far the work has
     /// come.
     ///
     /// # Errors
     ///
     /// As for [`complete`](Self::complete).
     pub fn set_checkpoint(&self, checkpoint: &str) -> Result<(), TaskError> {
-        self.with(|tasks, _| tasks.set_checkpoint(self.key, Some(checkpoint)))
+        self.with(|tasks, _| TaskSharing::of(tasks).set_checkpoint(self.key, Some(checkpoint)))
     }
 
     /// Sends a progress notification to the requestor of the task, if it requested progress in a session that is

@@ -13,7 +13,8 @@ use std::task::{Context, Poll, Waker};
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::request::Requestor;
 use mcp_sansio::task::{
-    NewTask, RestoreError, TaskError, TaskEvent, TaskKey, TaskNews, TaskRecord, Tasks, TasksConfig,
+    NewTask, RestoreError, TaskError, TaskEvent, TaskKey, TaskNews, TaskRecord, TaskSharing, Tasks,
+    TasksConfig,
 };
 use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
@@ -133,36 +134,36 @@ impl SharedTasks {
         })
     }
 
-    /// Reads the tasks, or takes note of their changes ([`Tasks::next_changed`]). All operations on tasks wait in the
+    /// Reads the tasks, or takes note of their changes ([`TaskSharing::next_changed`]). All operations on tasks wait in the
     /// meantime, as for [`with`](Self::with); but no waiting work looks at its task afterwards, so `act` must change none.
     pub fn inspect<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
         let (mut shared, now) = (self.lock(), self.now());
         act(&mut shared.tasks, now)
     }
 
-    /// Brings the copy of a task of another process up to date ([`Tasks::refresh`]). The change is sent to all affected peers,
+    /// Brings the copy of a task of another process up to date ([`TaskSharing::refresh`]). The change is sent to all affected peers,
     /// and the work of the task looks at it.
     ///
     /// # Errors
     ///
-    /// As for [`Tasks::refresh`].
+    /// As for [`TaskSharing::refresh`].
     pub fn refresh(&self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
         self.change(|shared, _| {
-            let key = shared.tasks.refresh(record)?;
+            let key = TaskSharing::of(&mut shared.tasks).refresh(record)?;
             shared.changed(key);
             Ok(key)
         })
     }
 
-    /// Does what a requestor has done to the copy of a task in another process ([`Tasks::merge`]). The change is sent to all
+    /// Does what a requestor has done to the copy of a task in another process ([`TaskSharing::merge`]). The change is sent to all
     /// affected peers, and the work of the task looks at it.
     ///
     /// # Errors
     ///
-    /// As for [`Tasks::merge`].
+    /// As for [`TaskSharing::merge`].
     pub fn merge(&self, copy: TaskRecord) -> Result<(), TaskError> {
         self.change(|shared, now| {
-            if let Some(news) = shared.tasks.merge(copy, now)? {
+            if let Some(news) = TaskSharing::of(&mut shared.tasks).merge(copy, now)? {
                 shared.on_task_news(news);
             }
             Ok(())
@@ -191,8 +192,8 @@ impl SharedTasks {
         })
     }
 
-    /// Waits until a task has changed that [`Tasks::next_changed`] returns. The tasks must be
-    /// [shared](Tasks::share).
+    /// Waits until a task has changed that [`TaskSharing::next_changed`] returns. The tasks must be
+    /// [shared](TaskSharing::begin).
     pub fn changed(&self) -> impl Future<Output = ()> + use<'_> {
         TasksChanged { tasks: self, place: WakerSlot::NONE }
     }
@@ -345,7 +346,7 @@ impl Shared {
     }
 
     fn wake_savers(&mut self) {
-        if self.tasks.has_changed() {
+        if TaskSharing::of(&mut self.tasks).has_changed() {
             self.woken.extend(self.savers.take());
         }
     }
@@ -417,7 +418,7 @@ impl Future for TasksChanged<'_> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Self { tasks, place } = &mut *self;
         let mut shared = tasks.lock();
-        if shared.tasks.has_changed() {
+        if TaskSharing::of(&mut shared.tasks).has_changed() {
             return Poll::Ready(());
         }
         let old = shared.savers.register(place, context);

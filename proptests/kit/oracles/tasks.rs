@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::task::{
-    NewTask, Status, TaskError, TaskEvent, TaskKey, TaskNews, TaskRecord, Tasks, TasksConfig,
+    NewTask, Status, TaskError, TaskEvent, TaskKey, TaskNews, TaskRecord, TaskSharing, Tasks,
+    TasksConfig,
 };
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{ClientRequest, ErrorCode, Instant, Revision, ServerEvent};
@@ -41,8 +42,8 @@ pub fn check_tasks(choices: &mut Choices, steps: usize) {
     let (mut tasks, mut copies) = (Tasks::new(config()), Tasks::new(config()));
     let is_shared = choices.one_in(2);
     if is_shared {
-        tasks.share();
-        copies.share();
+        TaskSharing::of(&mut tasks).begin();
+        TaskSharing::of(&mut copies).begin();
     }
     let stored = is_shared.then(BTreeMap::new);
     let mut run = Run { side, tasks, expected: BTreeMap::new(), begun: 0, stored, copies };
@@ -127,7 +128,7 @@ impl Run {
             5 => (tasks.set_message(key, Some("going on"), now), expected.status),
             6 => {
                 let checkpoint = format!("step {}", choices.below(4));
-                (tasks.set_checkpoint(key, Some(&checkpoint)), expected.status)
+                (TaskSharing::of(tasks).set_checkpoint(key, Some(&checkpoint)), expected.status)
             }
             _ => {
                 let ttl = choices.one_in(2).then(|| Duration::from_millis(choices.below(4_000)));
@@ -175,13 +176,15 @@ impl Run {
     /// A cancellation of a copy reaches the task.
     fn store(&mut self, choices: &mut Choices) {
         let Self { side, tasks, expected, stored, copies, .. } = self;
-        let Some(stored) = stored else { return assert!(!tasks.has_changed()) };
+        let Some(stored) = stored else {
+            return assert!(!TaskSharing::of(tasks).has_changed());
+        };
         // The changes of copies were sent.
-        while copies.next_changed().is_some() {}
-        while let Some(key) = tasks.next_changed() {
+        while TaskSharing::of(copies).next_changed().is_some() {}
+        while let Some(key) = TaskSharing::of(tasks).next_changed() {
             match (tasks.save(key), stored.remove(&key)) {
                 (Some(record), _) => {
-                    let copy = copies.refresh(record.clone()).unwrap();
+                    let copy = TaskSharing::of(copies).refresh(record.clone()).unwrap();
                     assert_eq!(shown(copies, copy), shown(tasks, key));
                     stored.insert(key, record);
                 }
@@ -203,12 +206,12 @@ impl Run {
         let was_going_on = copies.cancel(copy, side.now).is_ok();
         let record = copies.save(copy).unwrap();
         let id = record.id().to_owned();
-        let merged = tasks.merge(record.clone(), side.now);
+        let merged = TaskSharing::of(tasks).merge(record.clone(), side.now);
         if was_going_on {
             let key = tasks.find(&id).unwrap();
             assert_eq!(merged, Ok(Some(TaskNews::Cancelled(key))));
             expected.get_mut(&id).unwrap().status = Status::Cancelled;
-            assert_eq!(tasks.merge(record, side.now), Ok(None));
+            assert_eq!(TaskSharing::of(tasks).merge(record, side.now), Ok(None));
         }
     }
 

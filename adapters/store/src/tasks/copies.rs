@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::body::Body;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode};
-use mcp_sansio::task::TaskRecord;
+use mcp_sansio::task::{TaskRecord, TaskSharing};
 use mcp_sansio_http::SharedTasks;
 use tokio::time::Instant;
 
@@ -41,7 +41,7 @@ impl NodeTasks {
             for (key, known) in known {
                 let is_final = tasks.get(*key).is_some_and(|task| task.status().is_final());
                 match known {
-                    Known::Copy(copy) if tasks.is_awaited(*key) => {
+                    Known::Copy(copy) if TaskSharing::of(tasks).is_awaited(*key) => {
                         copy.used_at = now;
                         watched.extend((!is_final).then(|| copy.id.clone()));
                     }

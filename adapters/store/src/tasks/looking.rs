@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::request::Requestor;
-use mcp_sansio::task::{RestoreError, TaskKey};
+use mcp_sansio::task::{RestoreError, TaskKey, TaskSharing};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
@@ -95,7 +95,9 @@ impl NodeTasks {
         self.tasks.inspect(|tasks, _| {
             let unused = table.known.iter().filter(|(key, known)| {
                 let is_old = matches!(known, Known::Copy(copy) if IN_USE <= copy.used_at.elapsed());
-                is_old && !table.unwritten.contains_key(key) && !tasks.is_awaited(**key)
+                is_old
+                    && !table.unwritten.contains_key(key)
+                    && !TaskSharing::of(tasks).is_awaited(**key)
             });
             unused.map(|(key, _)| *key).collect()
         })
@@ -155,14 +157,7 @@ impl NodeTasks {
             self.forget_copies(&mut table, &unused);
         }
         let key = self.tasks.refresh(stored.task.clone())?;
-        let copy = TaskCopy {
-            id: stored.task.id().to_owned(),
-            node: stored.node.clone(),
-            address: stored.address.clone(),
-            version,
-            used_at: began,
-            read_at: began,
-        };
+        let copy = TaskCopy::of(stored, version, began);
         table.known.insert(key, Known::Copy(copy));
         Ok(key)
     }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::request::Requestor;
-use mcp_sansio::task::TaskKey;
+use mcp_sansio::task::{TaskKey, TaskSharing};
 use mcp_sansio_http::SharedTasks;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
@@ -118,9 +118,23 @@ struct TaskCopy {
     read_at: Instant,
 }
 
+impl TaskCopy {
+    /// The copy of a record that was read at this time, or later.
+    fn of(stored: &StoredTask, version: u64, began: Instant) -> Self {
+        Self {
+            id: stored.task.id().to_owned(),
+            node: stored.node.clone(),
+            address: stored.address.clone(),
+            version,
+            used_at: began,
+            read_at: began,
+        }
+    }
+}
+
 impl NodeTasks {
     pub(crate) fn new(tasks: SharedTasks) -> Self {
-        tasks.inspect(|tasks, _| tasks.share());
+        tasks.inspect(|tasks, _| TaskSharing::of(tasks).begin());
         Self {
             tasks,
             table: Mutex::default(),
@@ -138,7 +152,7 @@ impl NodeTasks {
     /// Takes note of the tasks that have changed.
     fn note_changes(&self, table: &mut Table) {
         self.tasks.inspect(|tasks, _| {
-            while let Some(key) = tasks.next_changed() {
+            while let Some(key) = TaskSharing::of(tasks).next_changed() {
                 table.changes += 1;
                 let latest = table.changes;
                 let unwritten = table.unwritten.entry(key);
@@ -175,15 +189,7 @@ impl NodeTasks {
         }
         self.tasks.revoke(key);
         self.undo(&mut table, key, stored.task.id(), TaskNotStored::TakenOver);
-        let now = Instant::now();
-        let copy = TaskCopy {
-            id: stored.task.id().to_owned(),
-            node: stored.node.clone(),
-            address: stored.address.clone(),
-            version,
-            used_at: now,
-            read_at: now,
-        };
+        let copy = TaskCopy::of(stored, version, Instant::now());
         table.known.insert(key, Known::Copy(copy));
         if self.tasks.refresh(stored.task.clone()).is_err() {
             self.forget_copies(&mut table, &[key]);

@@ -45,13 +45,49 @@ struct Troubles {
     disconnects: bool,
 }
 
+/// Processes, their store, and the generator that decides the troubles.
+struct World {
+    network: Network,
+    shared: Shared,
+    chooser: Chooser,
+}
+
+impl World {
+    /// Starts some processes.
+    async fn begin(network: Network, seed: u64) -> Self {
+        let (shared, chooser) = (Shared::new(seed), Chooser::new(seed, 0));
+        let mut world = Self { network, shared, chooser };
+        while world.network.len() < 5 {
+            start(&world.network, &world.shared, &mut world.chooser).await;
+        }
+        world
+    }
+
+    /// Disturbs the processes until all clients have done their acts. Then nothing is disturbed any more.
+    async fn disturb<C>(&mut self, troubles: Troubles, clients: Vec<JoinHandle<C>>) -> Vec<C> {
+        let Self { network, shared, chooser } = self;
+        let mut others = Vec::new();
+        while !clients.iter().all(JoinHandle::is_finished) {
+            trouble(network, shared, chooser, troubles, &mut others).await;
+        }
+        shared.is_failing.store(false, Ordering::SeqCst);
+        for other in others {
+            other.await.unwrap();
+        }
+        // No node believes in one that is gone.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let mut finished = Vec::new();
+        for client in clients {
+            finished.push(client.await.unwrap());
+        }
+        finished
+    }
+}
+
 /// Runs a simulation, and returns what happened to all clients together.
 async fn run(seed: u64, troubles: Troubles) -> Counts {
-    let (network, shared) = (Network::default(), Shared::new(seed));
-    let mut chooser = Chooser::new(seed, 0);
-    while network.len() < 5 {
-        start(&network, &shared, &mut chooser).await;
-    }
+    let network = Network::default();
+    let mut world = World::begin(network.clone(), seed).await;
     let mut clients = Vec::new();
     for number in 1..=CLIENTS {
         let mut client = Client::open(network.clone(), Chooser::new(seed, number)).await;
@@ -63,19 +99,8 @@ async fn run(seed: u64, troubles: Troubles) -> Counts {
             client
         }));
     }
-    let mut others = Vec::new();
-    while !clients.iter().all(JoinHandle::is_finished) {
-        trouble(&network, &shared, &mut chooser, troubles, &mut others).await;
-    }
-    shared.is_failing.store(false, Ordering::SeqCst);
-    for other in others {
-        other.await.unwrap();
-    }
-    // No node believes in one that is gone.
-    tokio::time::sleep(Duration::from_secs(10)).await;
     let mut counts = Counts::default();
-    for client in clients {
-        let mut client = client.await.unwrap();
+    for mut client in world.disturb(troubles, clients).await {
         if troubles.disconnects {
             client.disconnect();
         }

@@ -7,15 +7,13 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::chooser::Chooser;
 use crate::kit::initialize;
 use crate::kit::worker::{self, Journal};
 use crate::network::Network;
-use crate::store::Shared;
-use crate::{Troubles, explore_runs, start, trouble};
+use crate::{Troubles, World, explore_runs};
 
 /// How long a client tries again.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -249,11 +247,7 @@ async fn run(seed: u64, troubles: Troubles) -> Counts {
     let clock = mcp_sansio_tokio::runtime::clock();
     let mut network = Network::default();
     network.tasks = Some((Journal::clone(&journal), clock));
-    let shared = Shared::new(seed);
-    let mut chooser = Chooser::new(seed, 0);
-    while network.len() < 5 {
-        start(&network, &shared, &mut chooser).await;
-    }
+    let mut world = World::begin(network.clone(), seed).await;
     let mut clients = Vec::new();
     for number in 1..=CLIENTS {
         let mut client =
@@ -265,19 +259,8 @@ async fn run(seed: u64, troubles: Troubles) -> Counts {
             client
         }));
     }
-    let mut others = Vec::new();
-    while !clients.iter().all(JoinHandle::is_finished) {
-        trouble(&network, &shared, &mut chooser, troubles, &mut others).await;
-    }
-    shared.is_failing.store(false, std::sync::atomic::Ordering::SeqCst);
-    for other in others {
-        other.await.unwrap();
-    }
-    // No node believes in one that is gone.
-    tokio::time::sleep(Duration::from_secs(10)).await;
     let mut counts = Counts::default();
-    for client in clients {
-        let mut client = client.await.unwrap();
+    for mut client in world.disturb(troubles, clients).await {
         client.finish().await;
         counts.begun += client.counts.begun;
         counts.completed += client.counts.completed;

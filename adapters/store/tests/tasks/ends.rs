@@ -123,7 +123,7 @@ async fn a_superseded_node_gives_its_tasks_up() {
     assert_eq!(workers.journal(), ["begun x", "resumed x", "stopped x", "done x"]);
 }
 
-/// A superseded node that nobody asks notices it as well.
+/// A superseded node notices it without a request as well.
 #[tokio::test(start_paused = true)]
 async fn a_superseded_node_notices_it_by_itself() {
     let workers = Workers::resuming();

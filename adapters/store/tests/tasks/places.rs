@@ -126,7 +126,7 @@ async fn users_reach_their_own_tasks() {
     assert_eq!(user(1).get(&a, &task).await["status"], "working");
 }
 
-/// Look-ups of tasks that do not exist, and copies that nobody uses any more, leave nothing.
+/// Look-ups of tasks that do not exist, and copies without a user, leave nothing.
 #[tokio::test(start_paused = true)]
 async fn copies_are_dropped() {
     let workers = Workers::new();

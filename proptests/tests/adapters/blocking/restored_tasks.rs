@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcp_sansio::model::CallToolResult;
 use mcp_sansio::progress::{Progress, ProgressReport};
-use mcp_sansio::task::{Status, TaskError, TaskKey, TaskRecord};
+use mcp_sansio::task::{Status, TaskError, TaskKey, TaskRecord, TaskSharing};
 use mcp_sansio::{ErrorCode, Instant};
 use mcp_sansio_std::SharedTasks;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ fn a_handle_of_a_forgotten_task() {
 #[test]
 fn changes_wake_who_stores_them() {
     let tasks = SharedTasks::default();
-    tasks.with(|tasks, _| tasks.share());
+    tasks.with(|tasks, _| TaskSharing::of(tasks).begin());
     let key = restored(&tasks, "a");
     let handle = tasks.resume(key).unwrap();
     {
@@ -130,7 +130,7 @@ fn changes_wake_who_stores_them() {
                 sender.send(()).unwrap();
                 changed.await;
             });
-            waiting.inspect(|tasks, _| tasks.next_changed())
+            waiting.inspect(|tasks, _| TaskSharing::of(tasks).next_changed())
         });
         receiver.recv().unwrap();
         match number {
@@ -140,7 +140,7 @@ fn changes_wake_who_stores_them() {
         }
         assert_eq!(storing.join().unwrap(), Some(key), "{number}");
     }
-    assert!(!tasks.inspect(|tasks, _| tasks.has_changed()));
+    assert!(!tasks.inspect(|tasks, _| TaskSharing::of(tasks).has_changed()));
 }
 
 /// Counts how often it is woken.

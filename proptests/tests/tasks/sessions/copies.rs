@@ -6,7 +6,8 @@ use crate::sessions::kit::{Host, Stage, about, error, on_both, result, result_of
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{
-    NewTask, RestoreError, Status, TaskError, TaskKey, TaskNews, TaskRecord, Tasks, TasksConfig,
+    NewTask, RestoreError, Status, TaskError, TaskKey, TaskNews, TaskRecord, TaskSharing, Tasks,
+    TasksConfig,
 };
 use mcp_sansio::{ErrorCode, Instant};
 use mcp_sansio_proptests::ServerSide;
@@ -19,8 +20,8 @@ fn stored(tasks: &Tasks, id: &str) -> TaskRecord {
 /// Two processes that share their tasks.
 fn shared<H: Host>() -> (Stage<H>, Stage<H>) {
     let (mut one, mut other) = (Stage::<H>::new(), Stage::<H>::new());
-    one.tasks.share();
-    other.tasks.share();
+    TaskSharing::of(&mut one.tasks).begin();
+    TaskSharing::of(&mut other.tasks).begin();
     // Their times agree.
     one.pass(7);
     other.pass(7);
@@ -40,7 +41,7 @@ fn questions<H: Host>(stage: &mut Stage<H>) -> Vec<String> {
 }
 
 fn changes(tasks: &mut Tasks) -> Vec<TaskKey> {
-    std::iter::from_fn(|| tasks.next_changed()).collect()
+    std::iter::from_fn(|| TaskSharing::of(tasks).next_changed()).collect()
 }
 
 fn asks(key: &'static str) -> InputRequired<'static> {
@@ -55,25 +56,27 @@ type Step = fn(&mut Tasks, TaskKey, Instant);
 fn changes_are_reported() {
     let mut stage = Stage::<ServerSide>::quiet();
     let unshared = stage.begin("unshared");
-    assert!(!stage.tasks.has_changed(), "only shared tasks are tracked");
-    assert_eq!(stage.tasks.next_changed(), None);
-    stage.tasks.share();
-    assert!(!stage.tasks.has_changed());
+    assert!(!TaskSharing::of(&mut stage.tasks).has_changed(), "only shared tasks are tracked");
+    assert_eq!(TaskSharing::of(&mut stage.tasks).next_changed(), None);
+    TaskSharing::of(&mut stage.tasks).begin();
+    assert!(!TaskSharing::of(&mut stage.tasks).has_changed());
     let (key, now) = (stage.begin("a"), stage.now());
     assert_eq!(changes(&mut stage.tasks), [key]);
-    stage.tasks.share();
+    TaskSharing::of(&mut stage.tasks).begin();
     stage.serve(&about("1", "get", "a"));
     stage.serve(&about("2", "result", "a"));
     stage.sent();
     stage.settle();
-    assert!(!stage.tasks.has_changed(), "requests that only read");
+    assert!(!TaskSharing::of(&mut stage.tasks).has_changed(), "requests that only read");
     let steps: [(&str, Step); 7] = [
         ("message", |tasks, key, now| tasks.set_message(key, Some("m"), now).unwrap()),
         ("interval", |tasks, key, now| {
             tasks.set_poll_interval(key, Duration::from_secs(3), now).unwrap();
         }),
         ("ttl", |tasks, key, _| tasks.set_ttl(key, Some(Duration::from_secs(99))).unwrap()),
-        ("checkpoint", |tasks, key, _| tasks.set_checkpoint(key, Some("half")).unwrap()),
+        ("checkpoint", |tasks, key, _| {
+            TaskSharing::of(tasks).set_checkpoint(key, Some("half")).unwrap()
+        }),
         ("input", |tasks, key, now| tasks.require_input(key, &asks("p"), now).unwrap()),
         ("end", |tasks, key, now| {
             tasks.fail(key, ErrorCode::new(-32050), "broken", now).unwrap();
@@ -83,7 +86,7 @@ fn changes_are_reported() {
     for (name, step) in steps {
         let before = stage.tasks.save(key);
         step(&mut stage.tasks, key, now);
-        assert!(stage.tasks.has_changed(), "{name}");
+        assert!(TaskSharing::of(&mut stage.tasks).has_changed(), "{name}");
         assert_eq!(changes(&mut stage.tasks), [key], "{name}");
         assert_ne!(stage.tasks.save(key), before, "{name}");
     }
@@ -97,29 +100,32 @@ fn changes_are_reported() {
     // A task that is restored is as it is stored.
     stage.begin("b");
     let mut other = Tasks::default();
-    other.share();
+    TaskSharing::of(&mut other).begin();
     other.restore(stored(&stage.tasks, "b")).unwrap();
-    assert!(!other.has_changed());
+    assert!(!TaskSharing::of(&mut other).has_changed());
 }
 
 /// A cancellation that only asks changes the record as well.
 #[test]
 fn requested_cancellations_are_reported() {
     let mut stage = Stage::<ServerSide>::with(|config| config.cancel_at_once = false);
-    stage.tasks.share();
+    TaskSharing::of(&mut stage.tasks).begin();
     let key = stage.begin("a");
     changes(&mut stage.tasks);
     let mut copy = Tasks::new(stage.tasks.config().clone());
-    copy.share();
+    TaskSharing::of(&mut copy).begin();
     copy.restore(stored(&stage.tasks, "a")).unwrap();
     // The copy is cancelled by a client of another era.
     let text = serde_json::to_string(&stored(&copy, "a")).unwrap();
     let text = text.replace(r#""cancel_requested":false"#, r#""cancel_requested":true"#);
     let asked: TaskRecord = serde_json::from_str(&text).unwrap();
     let now = stage.now();
-    assert_eq!(stage.tasks.merge(asked.clone(), now), Ok(Some(TaskNews::CancelRequested(key))));
+    assert_eq!(
+        TaskSharing::of(&mut stage.tasks).merge(asked.clone(), now),
+        Ok(Some(TaskNews::CancelRequested(key)))
+    );
     assert_eq!(changes(&mut stage.tasks), [key]);
-    assert_eq!(stage.tasks.merge(asked, now), Ok(None), "the second time");
+    assert_eq!(TaskSharing::of(&mut stage.tasks).merge(asked, now), Ok(None), "the second time");
     assert_eq!(stage.tasks.get(key).unwrap().status(), Status::Working);
     assert!(stage.tasks.get(key).unwrap().is_cancel_requested());
 }
@@ -130,27 +136,27 @@ fn a_refreshed_copy_answers_who_waits() {
     fn check<H: Host>() {
         let (mut one, mut other) = shared::<H>();
         let key = one.begin("a");
-        let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
-        assert!(!other.tasks.is_awaited(copy));
+        let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
+        assert!(!TaskSharing::of(&mut other.tasks).is_awaited(copy));
         assert_eq!(other.answers(&about("1", "result", "a")), [""; 0]);
-        assert!(other.tasks.is_awaited(copy));
+        assert!(TaskSharing::of(&mut other.tasks).is_awaited(copy));
         // The same again is no change.
-        assert_eq!(other.tasks.refresh(stored(&one.tasks, "a")), Ok(copy));
+        assert_eq!(TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")), Ok(copy));
         assert_eq!(other.settled_messages(), [""; 0]);
         let now = one.now();
         one.tasks.set_message(key, Some("half"), now).unwrap();
-        other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+        TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         let message = r#""status":"working","statusMessage":"half""#;
         let settled = other.settled_messages();
         assert!(settled[0].contains(message) && settled.len() == 1, "{settled:?}");
         one.complete(key);
-        other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+        TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         let settled = other.settled_messages();
         let [status, answer] = &*settled else { panic!("{settled:?}") };
         assert!(status.contains(r#""status":"completed""#), "{status}");
         assert_eq!(*answer, result_of::<H>("1", "a"));
-        assert!(!other.tasks.has_changed());
-        assert!(!other.tasks.is_awaited(copy));
+        assert!(!TaskSharing::of(&mut other.tasks).has_changed());
+        assert!(!TaskSharing::of(&mut other.tasks).is_awaited(copy));
         // A copy that is older than this one is the caller's mistake, and replaces it.
         assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Completed);
     }
@@ -163,15 +169,22 @@ fn a_copy_is_cancelled() {
     fn check<H: Host>() {
         let (mut one, mut other) = shared::<H>();
         let key = one.begin("a");
-        let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+        let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         assert_eq!(other.serve(&about("1", "cancel", "a")), Some(TaskNews::Cancelled(copy)));
         assert_eq!(changes(&mut other.tasks), [copy]);
         let (cancelled, now) = (stored(&other.tasks, "a"), one.now());
         changes(&mut one.tasks);
-        assert_eq!(one.tasks.merge(cancelled.clone(), now), Ok(Some(TaskNews::Cancelled(key))));
+        assert_eq!(
+            TaskSharing::of(&mut one.tasks).merge(cancelled.clone(), now),
+            Ok(Some(TaskNews::Cancelled(key)))
+        );
         assert_eq!(changes(&mut one.tasks), [key]);
         assert_eq!(one.tasks.get(key).unwrap().status(), Status::Cancelled);
-        assert_eq!(one.tasks.merge(cancelled, now), Ok(None), "the second time");
+        assert_eq!(
+            TaskSharing::of(&mut one.tasks).merge(cancelled, now),
+            Ok(None),
+            "the second time"
+        );
         assert!(one.answers(&about("2", "result", "a")).contains(&was_cancelled("2")));
     }
     on_both!(check);
@@ -183,17 +196,20 @@ fn a_copy_comes_too_late() {
     fn check<H: Host>() {
         let (mut one, mut other) = shared::<H>();
         let key = one.begin("a");
-        other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+        TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         other.serve(&about("1", "cancel", "a"));
         one.complete(key);
         let (late, now) = (stored(&other.tasks, "a"), one.now());
-        assert_eq!(one.tasks.merge(late.clone(), now), Err(TaskError::Final(Status::Completed)));
+        assert_eq!(
+            TaskSharing::of(&mut one.tasks).merge(late.clone(), now),
+            Err(TaskError::Final(Status::Completed))
+        );
         // The copy is as the task again.
         changes(&mut other.tasks);
-        let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+        let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Completed);
         assert!(one.tasks.remove(key));
-        assert_eq!(one.tasks.merge(late, now), Err(TaskError::Unknown));
+        assert_eq!(TaskSharing::of(&mut one.tasks).merge(late, now), Err(TaskError::Unknown));
     }
     on_both!(check);
 }
@@ -204,10 +220,10 @@ fn a_copy_does_no_work() {
     fn check<H: Host>() {
         let (mut one, mut other) = shared::<H>();
         let key = one.begin("a");
-        let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+        let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         other.complete(copy);
         let now = one.now();
-        assert_eq!(one.tasks.merge(stored(&other.tasks, "a"), now), Ok(None));
+        assert_eq!(TaskSharing::of(&mut one.tasks).merge(stored(&other.tasks, "a"), now), Ok(None));
         assert_eq!(one.tasks.get(key).unwrap().status(), Status::Working);
     }
     on_both!(check);
@@ -221,24 +237,27 @@ fn input_arrives_through_a_copy() {
     let (key, now) = (one.begin("a"), one.now());
     let both = asks("p").elicit("q", ElicitParams::form("q", ObjectSchema::default()));
     one.tasks.require_input(key, &both, now).unwrap();
-    let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
     other.serve(&about("1", "result", "a"));
     let asked = questions(&mut other);
     assert_eq!(asked.len(), 2, "{asked:?}");
     // The requests for input are open: they are not sent again.
-    other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
     assert_eq!(other.settled_messages(), [""; 0]);
     let accepted = r#"{"action":"accept","content":{}}"#;
     assert_eq!(other.answered(&result(&question_id(&asked[0]), accepted)), None);
-    assert_eq!(one.tasks.merge(stored(&other.tasks, "a"), now), Ok(None));
+    assert_eq!(TaskSharing::of(&mut one.tasks).merge(stored(&other.tasks, "a"), now), Ok(None));
     assert_eq!(one.tasks.get(key).unwrap().waits_for().collect::<Vec<_>>(), ["q"]);
     let news = other.answered(&result(&question_id(&asked[1]), accepted));
     assert_eq!(news, Some(TaskNews::Input(copy)));
     let given = stored(&other.tasks, "a").requests();
-    assert_eq!(one.tasks.merge(given.clone(), now), Ok(Some(TaskNews::Input(key))));
+    assert_eq!(
+        TaskSharing::of(&mut one.tasks).merge(given.clone(), now),
+        Ok(Some(TaskNews::Input(key)))
+    );
     let inputs = format!(r#"{{"p":{accepted},"q":{accepted}}}"#);
     assert_eq!(one.tasks.get(key).unwrap().inputs().as_json(), inputs);
-    assert_eq!(one.tasks.merge(given, now), Ok(None), "the second time");
+    assert_eq!(TaskSharing::of(&mut one.tasks).merge(given, now), Ok(None), "the second time");
 }
 
 #[test]
@@ -246,11 +265,11 @@ fn input_that_was_answered_elsewhere_is_not_asked_for() {
     let (mut one, mut other) = shared::<ServerSide>();
     let (key, now) = (one.begin("a"), one.now());
     one.tasks.require_input(key, &asks("p"), now).unwrap();
-    other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
     other.serve(&about("1", "result", "a"));
     let asked = questions(&mut other);
     one.tasks.fail(key, ErrorCode::new(-32050), "broken", now).unwrap();
-    other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
     let settled = other.settled_messages();
     let id = question_id(&asked[0]);
     let withdrawn = format!(r#""requestId":{id}"#);
@@ -273,7 +292,7 @@ fn shared_tasks_have_one_order() {
         other.pass(1);
     }
     let mut all = Tasks::new(TasksConfig::default());
-    all.share();
+    TaskSharing::of(&mut all).begin();
     // They began at the same time in both processes, so they have the same numbers there.
     for tasks in [&one.tasks, &other.tasks] {
         for record in tasks.save_all() {
@@ -302,7 +321,7 @@ fn a_checkpoint_is_kept_with_the_task() {
         assert_eq!(stage.tasks.get(key).unwrap().checkpoint(), Some("step 1 of \"work\""));
         let shown = stage.answers(&about("1", "get", "a"));
         assert!(!shown[0].contains("step 1"), "{shown:?}");
-        stage.tasks.set_checkpoint(key, Some("step 2")).unwrap();
+        TaskSharing::of(&mut stage.tasks).set_checkpoint(key, Some("step 2")).unwrap();
         assert_eq!(before - stage.tasks.bytes(), "step 1 of \"work\"".len() - "step 2".len());
         let mut other = Tasks::default();
         let copy = other.restore(stored(&stage.tasks, "a")).unwrap();
@@ -316,15 +335,18 @@ fn a_checkpoint_is_kept_with_the_task() {
         assert_eq!(older.get(copy).unwrap().checkpoint(), None);
         stage.tasks.complete(key, &Raw::new(H::RESULT).unwrap(), now).unwrap();
         assert_eq!(stage.tasks.get(key).unwrap().checkpoint(), None);
-        let late = stage.tasks.set_checkpoint(key, Some("late"));
+        let late = TaskSharing::of(&mut stage.tasks).set_checkpoint(key, Some("late"));
         assert_eq!(late, Err(TaskError::Final(Status::Completed)));
         // The limit of all tasks together.
         let mut stage = Stage::<H>::with(|config| config.bytes = 100);
         let key = stage.begin("b");
         let long = "x".repeat(100);
-        assert_eq!(stage.tasks.set_checkpoint(key, Some(&long)), Err(TaskError::TooManyBytes));
+        assert_eq!(
+            TaskSharing::of(&mut stage.tasks).set_checkpoint(key, Some(&long)),
+            Err(TaskError::TooManyBytes)
+        );
         assert_eq!(stage.tasks.get(key).unwrap().checkpoint(), None);
-        stage.tasks.set_checkpoint(key, Some(&long[..90])).unwrap();
+        TaskSharing::of(&mut stage.tasks).set_checkpoint(key, Some(&long[..90])).unwrap();
     }
     on_both!(check);
 }
@@ -339,13 +361,16 @@ fn copies_are_limited() {
         (config.tasks, config.bytes) = (1, 40);
         config
     });
-    let copy = copies.refresh(stored(&one.tasks, "a")).unwrap();
+    let copy = TaskSharing::of(&mut copies).refresh(stored(&one.tasks, "a")).unwrap();
     one.complete(key);
-    let full = copies.refresh(stored(&one.tasks, "a"));
+    let full = TaskSharing::of(&mut copies).refresh(stored(&one.tasks, "a"));
     assert_eq!(full, Err(RestoreError::TooManyBytes));
     assert_eq!(copies.get(copy).unwrap().status(), Status::Working);
     one.begin("b");
-    assert_eq!(copies.refresh(stored(&one.tasks, "b")), Err(RestoreError::TooManyTasks));
+    assert_eq!(
+        TaskSharing::of(&mut copies).refresh(stored(&one.tasks, "b")),
+        Err(RestoreError::TooManyTasks)
+    );
 }
 
 /// A change that was not reported yet is not overwritten, and the task of another owner is not replaced.
@@ -353,18 +378,18 @@ fn copies_are_limited() {
 fn a_copy_with_a_change_stays() {
     let (mut one, mut other) = shared::<ServerSide>();
     let key = one.begin("a");
-    let copy = other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
     one.complete(key);
     let now = other.now();
     other.tasks.cancel(copy, now).unwrap();
-    assert_eq!(other.tasks.refresh(stored(&one.tasks, "a")), Ok(copy));
+    assert_eq!(TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")), Ok(copy));
     assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Cancelled);
     assert_eq!(changes(&mut other.tasks), [copy]);
-    other.tasks.refresh(stored(&one.tasks, "a")).unwrap();
+    TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
     assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Completed);
     let text = serde_json::to_string(&stored(&one.tasks, "a")).unwrap();
     let foreign = serde_json::from_str(&text.replace(r#""owner":0"#, r#""owner":5"#)).unwrap();
-    assert_eq!(other.tasks.refresh(foreign), Err(RestoreError::Present));
+    assert_eq!(TaskSharing::of(&mut other.tasks).refresh(foreign), Err(RestoreError::Present));
 }
 
 #[test]
