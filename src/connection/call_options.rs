@@ -102,7 +102,7 @@ impl CallOptions {
     }
 
     /// Restricts the capabilities that this side declares for this call to a subset of its own. Only in the modern
-    /// era.
+    /// era. Extensions are declared as always.
     pub const fn capabilities(mut self, capabilities: CapabilitySet) -> Self {
         self.capabilities = Some(capabilities);
         self

@@ -84,6 +84,8 @@ pub(crate) struct Identity {
     pub(super) one_era: bool,
     /// The names of the extensions that this side supports.
     extensions: Vec<String>,
+    /// The extensions of a client with their settings, as its capabilities declare them. Empty if it declares none.
+    pub(super) declared_extensions: String,
 }
 
 impl Identity {
@@ -98,7 +100,7 @@ impl Identity {
             member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_MODERN)
         });
         let offered = offered.known_to(Revision::LATEST_MODERN);
-        Self { request: info.clone(), info, offered, hints, one_era: false, extensions }
+        Self { request: info.clone(), info, offered, hints, extensions, ..Self::default() }
     }
 
     /// Creates the identity of a client. The info is optional.
@@ -120,10 +122,13 @@ impl Identity {
         }
         let offered = CapabilitySet::from(capabilities).known_to(revision);
         let record = ClientCapabilities::RECORD;
+        let declared = member(key::CAPABILITIES, capabilities, record, revision);
         let mut request = text.clone();
         request.push(',');
-        request.push_str(&member(key::CAPABILITIES, capabilities, record, revision));
-        Self { info: text, request, offered, extensions, ..Self::default() }
+        request.push_str(&declared);
+        let object = declared.split_once(':').map_or("", |(_, object)| object);
+        let declared_extensions = json::member(object, "extensions").unwrap_or_default().into();
+        Self { info: text, request, offered, extensions, declared_extensions, ..Self::default() }
     }
 
     /// Sets whether the first era that a connection is used in is its only era.

@@ -35,7 +35,10 @@ impl<'i> RequestStamp<'i> {
         let text = match again.narrowed {
             None => Cow::Borrowed(&*own.request),
             Some(narrowed) => {
-                let object = declaration(narrowed.and(own.offered));
+                let mut object = declaration(narrowed.and(own.offered));
+                if !own.declared_extensions.is_empty() {
+                    object = with_extensions(&object, &own.declared_extensions);
+                }
                 let mut text = String::from(&*own.info);
                 text.push_str(",\"");
                 text.push_str(key::CAPABILITIES);
@@ -58,6 +61,13 @@ impl<'i> RequestStamp<'i> {
             None => None,
         }
     }
+}
+
+/// Returns declared capabilities, an object, with the extensions.
+fn with_extensions(object: &str, extensions: &str) -> String {
+    let members = object.strip_suffix('}').unwrap_or(object);
+    let comma = if members == "{" { "" } else { "," };
+    alloc::format!("{members}{comma}\"extensions\":{extensions}}}")
 }
 
 /// Copies the params of a written request into `kept`, unless they exceed `most` bytes.

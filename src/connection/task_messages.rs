@@ -89,9 +89,7 @@ pub(super) fn task_in<'a, C: Recycle>(
             return None;
         }
         let has_extension = session.identity().and_then(|own| own.extension(EXTENSION)).is_some();
-        let may_be = has_extension
-            && asked.again.narrowed.is_none()
-            && asked.kind == Some(RequestKind::CallTool);
+        let may_be = has_extension && asked.kind == Some(RequestKind::CallTool);
         return Some(may_be.then(|| Snapshot::read(text)).flatten());
     }
     let capability = asked.kind?.task_capability()?;

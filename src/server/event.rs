@@ -154,6 +154,21 @@ pub struct Subscribed<'a> {
     pub requested: Raw<'a>,
 }
 
+impl<'a> Subscribed<'a> {
+    /// Returns the subscription that a `subscriptions/listen` request asks for; `None` for other requests. For hosts that
+    /// [grant](crate::Server::grant) subscriptions themselves and report them afterwards, as the machine does.
+    pub fn of(request: &Request<'a>) -> Option<Self> {
+        match &request.kind {
+            ClientRequest::Listen(requested) => Some(Self {
+                id: request.id,
+                context: request.context,
+                requested: requested.clone(),
+            }),
+            _ => None,
+        }
+    }
+}
+
 impl Subscribed<'_> {
     /// Returns an owned copy.
     pub fn into_owned(self) -> Subscribed<'static> {

@@ -108,28 +108,40 @@ fn the_result_of_a_task_is_checked_like_any_other() {
 fn a_task_is_no_answer_to_anything_else() {
     let mut ignorant = of_no_sessions();
     ignorant.capabilities.extensions = None;
-    let known = of_no_sessions;
-    let cases = [
-        (ignorant, "tools/call", CallOptions::new()),
-        (known(), "prompts/get", CallOptions::new()),
-        (
-            known(),
-            "tools/call",
-            CallOptions::new().capabilities(mcp_sansio::capability::CapabilitySet::NONE),
-        ),
-    ];
-    for (config, method, options) in cases {
+    for (config, method) in [(ignorant, "tools/call"), (of_no_sessions(), "prompts/get")] {
         let mut side = without_session_with(config);
         let params = Raw::new(r#"{"name":"t"}"#).unwrap();
+        let options = CallOptions::new();
         let call =
             side.client.call_method(method, &params, options, side.now, &mut side.out).unwrap();
-        let sent = side.sent();
-        if options != CallOptions::new() {
-            assert!(!sent[0].contains("io.modelcontextprotocol/tasks"), "{}", sent[0]);
-        }
+        assert_eq!(side.sent().len(), 1);
         let answer = side.receive(&modern_task_created(2, "working"));
         assert_eq!(ended(answer), (call, "malformed InvalidResult".into()), "{method}");
         is_over(&mut side);
+    }
+}
+
+/// Proves M-TASKX-08: a call that declares fewer capabilities declares the extensions all the same.
+#[test]
+fn a_call_with_fewer_capabilities_can_become_a_task() {
+    use mcp_sansio::capability::{Capability, CapabilitySet};
+    use mcp_sansio::model::ElicitationCapability;
+
+    let mut config = of_no_sessions();
+    config.capabilities.elicitation = Some(ElicitationCapability::both());
+    let few = CapabilitySet::NONE.with(Capability::Elicitation).with(Capability::ElicitationForm);
+    for (capabilities, declared) in [
+        (CapabilitySet::NONE, r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#),
+        (few, r#"{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#),
+    ] {
+        let mut side = without_session_with(config.clone());
+        let call = call_with(&mut side, CallOptions::new().capabilities(capabilities));
+        let sent = side.sent();
+        let expected = format!(r#""io.modelcontextprotocol/clientCapabilities":{declared}"#);
+        assert!(sent[0].contains(&expected), "{}", sent[0]);
+        let text = task_event_text(side.receive(&modern_task_created(2, "working")));
+        assert_eq!(text, "task t-1 working");
+        assert!(side.client.cancel(call, None, &mut side.out).is_ok());
     }
 }
 
