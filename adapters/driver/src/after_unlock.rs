@@ -20,7 +20,8 @@ pub(crate) struct AfterUnlock {
 #[derive(Default)]
 pub(crate) struct RareAfterUnlock {
     wakers: Vec<Waker>,
-    pub(crate) signals: Vec<Weak<dyn Signalled>>,
+    /// The signals of cancelled requests, with the reasons that the peer gave.
+    pub(crate) signals: Vec<(Weak<dyn Signalled>, Option<String>)>,
     /// Other connections that have messages to send. Their locks are not taken while this one is held.
     pub(crate) links: Vec<Arc<dyn Link>>,
     /// Other connections whose deadlines have changed.
@@ -48,8 +49,12 @@ impl AfterUnlock {
             ended.raise();
         }
         if let Some(more) = &self.more {
-            let signalled = more.signals.iter().filter_map(Weak::upgrade);
-            signalled.for_each(|signalled| signalled.signal().raise());
+            for (signalled, reason) in &more.signals {
+                if let Some(signalled) = signalled.upgrade() {
+                    reason.iter().for_each(|reason| signalled.note_reason(reason));
+                    signalled.signal().raise();
+                }
+            }
         }
         self.waker.into_iter().for_each(Waker::wake);
         if let Some(more) = self.more {

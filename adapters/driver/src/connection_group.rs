@@ -57,6 +57,13 @@ impl ConnectionGroup {
         }
     }
 
+    /// Announces that a resource has changed to the clients that are subscribed to the resource that contains it.
+    pub fn resource_updated_below(&self, subscribed: &str, uri: &str) {
+        for connection in self.connections() {
+            connection.queue_resource_updated_below(subscribed, uri);
+        }
+    }
+
     fn connections(&self) -> Vec<Handle<Server>> {
         self.lock().connections.iter().filter_map(WeakHandle::upgrade).collect()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use mcp_sansio::json::Str;
 use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
 use crate::exchange::Exchange;
@@ -164,7 +165,14 @@ impl<M: Machine> Wire<M> {
     ) {
         match event {
             DriverEvent::Request(request) => self.ask(state, request, None, Self::begin),
-            DriverEvent::Cancelled(id) => cancelled(state, id),
+            DriverEvent::Cancelled(event) if state.requests.has(event.id) => {
+                cancelled(state, event.id, event.reason.as_ref());
+            }
+            DriverEvent::Cancelled(event) => {
+                cancelled(state, event.id, None);
+                // No handler serves a subscription, so its end is an event. So is the end of a request that waits for input.
+                state.events.push(M::cancelled(event), bytes);
+            }
             DriverEvent::Progress(update) => state.after.wake(state.calls.step(update)),
             DriverEvent::Page(page) => state.calls.page(page.call, page.result),
             DriverEvent::Restarted(restarted) => state.calls.restart(restarted.call),
@@ -296,8 +304,11 @@ impl<M: Machine> State<M> {
 
 /// Handles the cancellation of a request by the peer: signals its handler, and cancels the calls that were made on
 /// behalf of the request.
-fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId) {
-    state.after.more().signals.extend(state.requests.cancel(id));
+fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId, reason: Option<&Str<'_>>) {
+    if let Some(signalled) = state.requests.cancel(id) {
+        let reason = reason.map(|reason| reason.to_str().into_owned());
+        state.after.more().signals.push((signalled, reason));
+    }
     let calls: Vec<_> = state.machine.in_flight().calls_made_for(id).collect();
     for call in calls {
         let reason = Some("the request that it was made for was cancelled");

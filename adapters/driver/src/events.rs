@@ -2,11 +2,15 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use crate::handle::Handle;
 use crate::lazy_box::LazyBox;
 use crate::machine::Machine;
+use crate::wakers::{WakerSlot, Wakers};
 use crate::wire::Wire;
 
 /// The most events that wait for a slow handler. Later ones are dropped.
@@ -14,29 +18,47 @@ const MOST_WAITING: usize = 1024;
 
 /// The queue of undelivered events.
 pub(crate) struct Events<M: Machine> {
-    most_bytes: usize,
+    most_bytes: u32,
     /// The events, with the bytes of the peer's data that each holds. Boxed, because most connections have one
     /// event at the beginning and one at the end, and many connections may be idle.
-    waiting: LazyBox<VecDeque<(M::Event, usize)>>,
+    waiting: LazyBox<VecDeque<(M::Event, u32)>>,
     /// The bytes of the peer's data in all events together.
-    bytes: usize,
+    bytes: u32,
+    /// The number of events so far. It begins again after the largest number, and only differences count.
+    arrived: u32,
     /// Whether an [`EventDelivery`] exists.
     is_delivering: bool,
+    /// Whether the handler has an event and has not returned.
+    is_handling: bool,
+    /// The futures that wait until earlier events have been handled.
+    barriers: Wakers,
 }
 
 impl<M: Machine> Events<M> {
     pub(crate) const fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, waiting: LazyBox::NONE, bytes: 0, is_delivering: false }
+        // A queue of 4 GiB has no other limit.
+        let most_bytes = if most_bytes < u32::MAX as usize { most_bytes as u32 } else { u32::MAX };
+        Self {
+            most_bytes,
+            waiting: LazyBox::NONE,
+            bytes: 0,
+            arrived: 0,
+            is_delivering: false,
+            is_handling: false,
+            barriers: Wakers::new(),
+        }
     }
 
     /// Adds an event. If the queue is full, the event is dropped, unless it reports the end of the connection.
     pub(crate) fn push(&mut self, event: M::Event, bytes: usize) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let together = self.bytes.saturating_add(bytes);
         let waiting = self.waiting.needed();
         let is_full = MOST_WAITING <= waiting.len() || self.most_bytes < together;
         if waiting.is_empty() || !is_full || M::is_last_word(&event) {
             self.bytes = together;
             waiting.push_back((event, bytes));
+            self.arrived = self.arrived.wrapping_add(1);
         }
     }
 
@@ -61,17 +83,26 @@ impl<M: Machine> Events<M> {
         self.waiting.get().is_some_and(|waiting| !waiting.is_empty())
     }
 
+    /// Returns how many events the handler has returned from.
+    fn handled(&self) -> u32 {
+        // At most a few more than `MOST_WAITING`.
+        let waiting = self.waiting.get().map_or(0, VecDeque::len) as u32;
+        self.arrived.wrapping_sub(waiting).wrapping_sub(u32::from(self.is_handling))
+    }
+
     /// Ends the delivery: the next event starts another one.
     fn end(&mut self) {
-        self.is_delivering = false;
+        (self.is_delivering, self.is_handling) = (false, false);
         if !self.has_waiting() {
             self.waiting = LazyBox::NONE;
         }
     }
 
     fn next(&mut self) -> Option<M::Event> {
-        let (event, bytes) = self.waiting.get_mut()?.pop_front()?;
-        self.bytes -= bytes;
+        let next = self.waiting.get_mut().and_then(VecDeque::pop_front);
+        self.is_handling = next.is_some();
+        let (event, bytes) = next?;
+        self.bytes = self.bytes.saturating_sub(bytes);
         Some(event)
     }
 }
@@ -100,7 +131,12 @@ impl<M: Machine> Iterator for EventDelivery<M> {
     /// Returns the next event. After `None`, drop the delivery.
     fn next(&mut self) -> Option<M::Event> {
         self.has_begun = true;
-        self.handle.wire().lock().events.next()
+        let (event, woken) = {
+            let mut state = self.handle.wire().lock();
+            (state.events.next(), state.events.barriers.take())
+        };
+        woken.for_each(Waker::wake);
+        event
     }
 }
 
@@ -110,11 +146,57 @@ impl<M: Machine> Drop for EventDelivery<M> {
         if self.has_begun {
             // Another delivery takes the events that arrived in the meantime or were left by a handler that
             // panicked.
-            wire.act(|state| state.events.end());
+            wire.act(|state| {
+                state.events.end();
+                let woken = state.events.barriers.take();
+                state.after.wake(woken);
+            });
         } else {
             // The job was dropped before it ran, so starting another one now would be futile.
             wire.lock().events.end();
         }
+    }
+}
+
+/// A future that is ready when the handler has returned from all events that had arrived before its first poll: `await`
+/// it. See [`Handle::events_handled`].
+#[must_use = "a future does nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct EventsHandled<M: Machine> {
+    handle: Handle<M>,
+    /// The number of events that have to be handled, from the first poll on.
+    target: Option<u32>,
+    place: WakerSlot,
+}
+
+impl<M: Machine> EventsHandled<M> {
+    pub(crate) const fn new(handle: Handle<M>) -> Self {
+        Self { handle, target: None, place: WakerSlot::NONE }
+    }
+}
+
+impl<M: Machine> Future for EventsHandled<M> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { handle, target, place } = &mut *self;
+        let mut state = handle.wire().lock();
+        let target = *target.get_or_insert(state.events.arrived);
+        // The number of events in between is far below half of all numbers.
+        if state.events.handled().wrapping_sub(target) <= u32::MAX / 2 {
+            return Poll::Ready(());
+        }
+        let old = state.events.barriers.register(place, context);
+        drop(state);
+        drop(old);
+        Poll::Pending
+    }
+}
+
+impl<M: Machine> Drop for EventsHandled<M> {
+    fn drop(&mut self) {
+        let left = self.handle.wire().lock().events.barriers.remove(&self.place);
+        drop(left);
     }
 }
 

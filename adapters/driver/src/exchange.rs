@@ -50,6 +50,8 @@ struct Inner<M: Machine> {
     answered: AtomicBool,
     /// The error of the first response that could not be sent.
     failure: OnceLock<String>,
+    /// The reason that the peer gave when it cancelled the request.
+    cancel_reason: OnceLock<Box<str>>,
     /// The number of clones, not counting the [`RequestSlot`]s that runners hold.
     exchanges: AtomicUsize,
     /// The values that its handlers have added.
@@ -77,6 +79,7 @@ impl<M: Machine> Exchange<M> {
             handle: Handle::new(wire),
             answered: AtomicBool::new(false),
             failure: OnceLock::new(),
+            cancel_reason: OnceLock::new(),
             exchanges: AtomicUsize::new(1),
             added: AddedValues::default(),
             span: RequestSpan::default(),
@@ -209,6 +212,11 @@ impl<M: Machine> Exchange<M> {
     /// Whether the response is no longer wanted, or has been given. The handler should stop then.
     pub fn is_cancelled(&self) -> bool {
         self.inner.signal.is_raised()
+    }
+
+    /// Returns the reason that the peer gave when it cancelled the request, for people.
+    pub fn cancel_reason(&self) -> Option<&str> {
+        self.inner.cancel_reason.get().map(|reason| &**reason)
     }
 
     /// Blocks until the response is no longer wanted or has been given, at most for `patience`. Returns whether
@@ -459,6 +467,10 @@ impl<M: Machine> Drop for Inner<M> {
 impl<M: Machine> Signalled for Inner<M> {
     fn signal(&self) -> &Signal {
         &self.signal
+    }
+
+    fn note_reason(&self, reason: &str) {
+        _ = self.cancel_reason.set(reason.into());
     }
 }
 

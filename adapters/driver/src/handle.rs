@@ -21,6 +21,7 @@ use mcp_sansio::{
 use serde::Serialize;
 
 use crate::block::block_on;
+use crate::events::EventsHandled;
 use crate::machine::Machine;
 use crate::out::Out;
 use crate::pages::PendingPages;
@@ -186,6 +187,16 @@ impl<M: Machine> Handle<M> {
         RoomFuture { handle: self.clone(), place: WakerSlot::NONE }
     }
 
+    /// Returns a future that is ready when the handler has returned from all [events](crate::asynchronous::Handler::event)
+    /// that have arrived so far.
+    ///
+    /// A handler receives events in order, but in a task of its own: the result of a call can be there before the handler
+    /// has seen a log message that the peer sent earlier. Code that needs both in order awaits this after the result. Not
+    /// for the handler of an event, which would wait for itself.
+    pub fn events_handled(&self) -> EventsHandled<M> {
+        EventsHandled::new(self.clone())
+    }
+
     /// Returns a future that is ready when everything has ended: the connection is closed, the remaining output has
     /// been written or the peer did not read it, and all events have been delivered.
     pub fn ended(&self) -> Notified<'_> {
@@ -306,6 +317,17 @@ impl Handle<Server> {
                 server.notifications().resource_updated(&changed, out)
             };
             state.send_change(format!("of {uri}"), Box::new(send));
+        });
+    }
+
+    /// As [`resource_updated_below`](Self::resource_updated_below), as soon as there is room.
+    pub(crate) fn queue_resource_updated_below(&self, subscribed: &str, uri: &str) {
+        let (whole, changed) = (subscribed.to_owned(), uri.to_owned());
+        self.wire.act(|state| {
+            let send = move |server: &mut Server, out: &mut Out| {
+                server.notifications().resource_updated_below(&whole, &changed, out)
+            };
+            state.send_change(format!("below {subscribed} of {uri}"), Box::new(send));
         });
     }
 

@@ -2,10 +2,11 @@
 
 #![allow(unnameable_types, reason = "only this crate has machines")]
 
+use mcp_sansio::event::Subscribed;
 use mcp_sansio::task::{TaskCall, TaskNews, Tasks};
 use mcp_sansio::{
-    Client, ClientRequest, IncomingId, Instant, Request, RequestFromServer, RespondError, Server,
-    ServerRequest,
+    Client, ClientEvent, ClientRequest, IncomingId, Instant, Request, RequestFromServer,
+    RespondError, Server, ServerEvent, ServerRequest,
 };
 
 use crate::machine::Machine;
@@ -17,7 +18,7 @@ pub enum HostRequest {
     /// A request about tasks.
     Task(TaskCall<'static>),
     /// A subscription, which can include tasks.
-    Listen,
+    Listen(Subscribed<'static>),
 }
 
 /// A machine whose incoming requests may become tasks.
@@ -34,13 +35,17 @@ pub trait Host {
         now: Instant,
         out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError>;
+    /// Returns the event that reports a request that has been served, and the bytes of the peer's data in the event.
+    fn served(host_request: HostRequest) -> Option<(Self::Event, usize)>
+    where
+        Self: Machine;
 }
 
 impl Host for Server {
     fn host_request(request: &Request<'static>) -> Option<HostRequest> {
         match &request.kind {
             ClientRequest::Task(call) => Some(HostRequest::Task(call.clone())),
-            ClientRequest::Listen(_) => Some(HostRequest::Listen),
+            ClientRequest::Listen(_) => Subscribed::of(request).map(HostRequest::Listen),
             _ => None,
         }
     }
@@ -55,7 +60,17 @@ impl Host for Server {
     ) -> Result<Option<TaskNews>, RespondError> {
         match host_request {
             HostRequest::Task(call) => self.tasks(tasks).serve(id, call, now, out),
-            HostRequest::Listen => self.tasks(tasks).grant(id, None, now, out).map(|()| None),
+            HostRequest::Listen(_) => self.tasks(tasks).grant(id, None, now, out).map(|()| None),
+        }
+    }
+
+    fn served(host_request: HostRequest) -> Option<(ServerEvent<'static>, usize)> {
+        match host_request {
+            HostRequest::Listen(subscribed) => {
+                let bytes = subscribed.requested.as_json().len();
+                Some((ServerEvent::Subscribed(subscribed), bytes))
+            }
+            HostRequest::Task(_) => None,
         }
     }
 }
@@ -79,7 +94,11 @@ impl Host for Client {
         match host_request {
             HostRequest::Task(call) => self.tasks(tasks).serve(id, call, now, out),
             // A client has no subscribers.
-            HostRequest::Listen => Ok(None),
+            HostRequest::Listen(_) => Ok(None),
         }
+    }
+
+    fn served(_: HostRequest) -> Option<(ClientEvent<'static>, usize)> {
+        None
     }
 }

@@ -81,7 +81,12 @@ fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Insta
     while let Some((id, host_request)) = state.host_requests.pop() {
         let State { machine, out, .. } = state;
         match machine.serve_chore(id, &host_request, &mut shared.tasks, now, out) {
-            Ok(news) => news.into_iter().for_each(|news| shared.on_task_news(news)),
+            Ok(news) => {
+                news.into_iter().for_each(|news| shared.on_task_news(news));
+                if let Some((event, bytes)) = M::served(host_request) {
+                    state.events.push(event, bytes);
+                }
+            }
             Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => {
                 state.host_requests.push_back(id, host_request);
                 break;
@@ -108,6 +113,8 @@ impl<M: Machine> Link for Wire<M> {
         serve_tasks(&mut state, &mut shared, self.clock.now());
         state.after.wake(shared.woken());
         drop(shared);
+        // A subscription that has been granted is an event.
+        self.start(&mut state);
         self.release(state);
     }
 

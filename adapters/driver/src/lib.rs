@@ -151,7 +151,7 @@ pub use client::{ClientParts, Connection, KillSwitch, OpenError, Process, Proces
 pub use clock::{Clock, StoppedClock};
 #[cfg(feature = "server")]
 pub use connection_group::ConnectionGroup;
-pub use events::EventDelivery;
+pub use events::{EventDelivery, EventsHandled};
 pub use exchange::{Exchange, RequestSlot};
 pub use extensions::Attachment;
 pub use failure::CallFailure;

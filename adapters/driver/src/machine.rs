@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::DerefMut;
 use std::time::Duration;
 
-use mcp_sansio::event::{CallEnded, ListPage, ListRestarted, TaskAnswer};
+use mcp_sansio::event::{CallEnded, Cancelled, ListPage, ListRestarted, TaskAnswer};
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::progress::ProgressUpdate;
 use mcp_sansio::schema::{EncodeError, WrittenResult};
@@ -50,8 +50,8 @@ pub(crate) mod sealed {
     pub enum DriverEvent<M: Machine> {
         /// A request of the peer.
         Request(M::Request),
-        /// The peer has cancelled its request.
-        Cancelled(IncomingId),
+        /// The peer has cancelled its request. It is an event for the application if no handler serves the request.
+        Cancelled(Cancelled<'static>),
         /// Progress of a call.
         Progress(ProgressUpdate<'static>),
         /// A page of a list that is read page by page.
@@ -109,6 +109,9 @@ pub(crate) mod sealed {
             deliver: impl FnOnce(T, DriverEvent<Self>),
         ) where
             Self: Machine;
+        fn cancelled(cancelled: Cancelled<'static>) -> Self::Event
+        where
+            Self: Machine;
         fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<DriverEvent<Self>>
         where
             Self: Machine;
@@ -138,7 +141,7 @@ macro_rules! machine {
             fn from(event: $Event<'_>) -> Self {
                 match event {
                     $Event::Request(request) => Self::Request(request.into_owned()),
-                    $Event::Cancelled(cancelled) => Self::Cancelled(cancelled.id),
+                    $Event::Cancelled(cancelled) => Self::Cancelled(cancelled.into_owned()),
                     $Event::Progress(update) => Self::Progress(update.into_owned()),
                     $Event::Page(page) => Self::Page(page.into_owned()),
                     $Event::ListRestarted(restarted) => Self::Restarted(restarted),
@@ -195,6 +198,10 @@ macro_rules! machine {
                     Some($Event::Request(request)) => ask(to, request.into_owned()),
                     Some(event) => deliver(to, event.into()),
                 }
+            }
+
+            fn cancelled(cancelled: Cancelled<'static>) -> $Event<'static> {
+                $Event::Cancelled(cancelled)
             }
 
             fn handle_timeout(

@@ -41,8 +41,8 @@ impl ConnectionOptions {
     /// [`ClientCapabilities::tasks`](mcp_sansio::model::ClientCapabilities::tasks)).
     ///
     /// Requests about tasks never reach the handler, and neither do subscriptions, which may include tasks. Every
-    /// subscription that the server supports is granted, regardless of `listening` in its configuration, and
-    /// without a [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) event.
+    /// subscription that the server supports is granted, regardless of `listening` in its configuration, and reported
+    /// with a [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) event.
     ///
     /// A handler that continues after it has [begun a task](crate::Exchange::begin_task) does not count towards the
     /// limit of [`handlers`](Self::handlers). Work on tasks continues after the connection has ended.

@@ -128,6 +128,12 @@ impl<M: Machine> Requests<M> {
         stage.as_ref().is_some_and(|(known, _)| *known == id).then_some(stage)
     }
 
+    /// Whether the request waits for its handler, or its handler runs and has not responded.
+    pub(crate) fn has(&self, id: IncomingId) -> bool {
+        let stage = self.stages.get(id.index());
+        stage.is_some_and(|stage| stage.as_ref().is_some_and(|(known, _)| *known == id))
+    }
+
     /// Whether no handler runs and no request waits for one.
     #[cfg(feature = "http")]
     pub(crate) fn is_idle(&self) -> bool {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use mcp_sansio::model::ListChanged;
+use mcp_sansio::task::TaskCall;
 use mcp_sansio::{Framing, Inbox, Outbox, Request, Server, ServerConfig, ServerEvent};
 
 use super::*;
@@ -172,7 +173,7 @@ fn a_request_that_is_put_back_keeps_its_turn() {
     let mut pending = PendingHostRequests::default();
     let ids: Vec<_> = requests(3).iter().map(|request| request.id).collect();
     for id in &ids {
-        pending.push(*id, HostRequest::Listen);
+        pending.push(*id, HostRequest::Task(TaskCall::List { cursor: None }));
     }
     let (first, request) = pending.pop().unwrap();
     pending.push_back(first, request);

@@ -22,6 +22,11 @@ pub(crate) struct Signal {
 /// A value that contains a signal, so that both share one allocation.
 pub(crate) trait Signalled: Send + Sync {
     fn signal(&self) -> &Signal;
+
+    /// Stores the reason that the peer gives for a cancellation, before the signal is raised.
+    fn note_reason(&self, reason: &str) {
+        _ = reason;
+    }
 }
 
 impl Signal {

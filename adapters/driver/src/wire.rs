@@ -372,7 +372,7 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Starts handlers for waiting requests and events.
-    fn start(self: &Arc<Self>, state: &mut State<M>) {
+    pub(crate) fn start(self: &Arc<Self>, state: &mut State<M>) {
         while state.may_start()
             && let Some(admitted) = state.requests.start()
         {
