@@ -288,7 +288,9 @@ impl Inner {
         body: &'b [u8],
         scanned: &mut ScannedFrame<'b>,
     ) -> Result<Destination, Reply> {
-        let tool = |name: &str| self.options.tools.get(name).cloned();
+        let options = &self.options;
+        let changing = |name: &str| options.tool_headers.as_ref()?.of(name);
+        let tool = |name: &str| options.tools.get(name).cloned().or_else(|| changing(name));
         self.validator.post_scanned(headers, body, scanned, &tool)
     }
 

@@ -137,6 +137,7 @@ mod service_future;
 mod timekeeper;
 #[cfg(feature = "tls")]
 mod tls;
+mod tool_headers;
 mod transport_error;
 mod unread;
 
@@ -184,6 +185,7 @@ pub use serve_connection::serve_connection;
 pub use tls::checked_tls;
 #[cfg(feature = "tls")]
 pub use tls::{HttpsClient, server_certificate, system_roots, tls, tls_with};
+pub use tool_headers::ToolHeaders;
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -12,6 +12,7 @@ use crate::identify::Identify;
 use crate::one_stream::OneStreamPaths;
 #[cfg(feature = "auth")]
 use crate::protect::Protection;
+use crate::tool_headers::ToolHeaders;
 
 /// The options of an endpoint, besides the protocol options in [`ServerConfig`](mcp_sansio::ServerConfig).
 #[derive(Clone, Debug)]
@@ -24,6 +25,9 @@ pub struct EndpointOptions {
     /// The tool arguments that clients repeat in header fields (`x-mcp-header`, since 2026-07-28). The fields are
     /// compared with the arguments. A tool without an entry is not checked.
     pub tools: BTreeMap<String, Arc<ParamHeaders>>,
+    /// The same for tools that change while the endpoint serves. It is asked for tools without an entry in `tools`.
+    /// Default none.
+    pub tool_headers: Option<ToolHeaders>,
     /// The maximum number of open requests, in sessions and without. Default 10,000. A further request is refused
     /// with 503 and `Retry-After`, or with `-32603` if it is part of a batch.
     ///
@@ -76,6 +80,7 @@ impl Default for EndpointOptions {
             http: HttpServerConfig::default(),
             connection: ConnectionOptions::default(),
             tools: BTreeMap::new(),
+            tool_headers: None,
             most_open: 10_000,
             open_of_client: 1_000,
             body_within: Duration::from_secs(120),
