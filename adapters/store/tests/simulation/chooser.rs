@@ -19,6 +19,7 @@ impl Chooser {
         ((self.0 >> 64) as u64) % most
     }
 
+    #[allow(dead_code, reason = "not every simulation uses it")]
     pub(crate) fn one_in(&mut self, number: u64) -> bool {
         self.below(number) == 0
     }
