@@ -53,16 +53,18 @@ rustup_once() {
     return $code
 }
 
-# build_examples: builds the examples with the command of the tests, so that cargo reuses the artifacts, and copies
+# build_examples: builds the examples and the gateway with the command of the tests, so that cargo reuses the artifacts, and copies
 # them to target/peers, because other stages replace the programs in target/debug/examples.
 build_examples() {
     local name
-    cargo build --locked --quiet --workspace --examples
+    cargo build --locked --quiet --workspace --examples --bin mcp-sansio-gateway
     mkdir -p target/peers
     for name in authorization_server conformance_client everything_http everything_server inspect websocket_server; do
         cp "target/debug/examples/$name" "target/peers/$name.$$"
         mv "target/peers/$name.$$" "target/peers/$name"
     done
+    cp target/debug/mcp-sansio-gateway "target/peers/gateway.$$"
+    mv "target/peers/gateway.$$" target/peers/mcp-sansio-gateway
 }
 
 # some_tests COMMAND...: runs tests by a filter, and fails if the filter leaves none.

@@ -1,6 +1,7 @@
 """Servers over HTTP that run while something is tried on them."""
 
 import contextlib
+import json
 import os
 import pathlib
 import socket
@@ -66,6 +67,23 @@ def everything(log, url=None):
     build()
     port = free_port()
     with serving([EXAMPLES / "everything_http", "--port", str(port)], port, log):
+        yield url_of(port)
+
+
+@contextlib.contextmanager
+def gateway(log, url=None):
+    """The URL of the gateway in front of everything_server, whose names it shows as they are."""
+    if url is not None:
+        yield url
+        return
+    build()
+    config = log.with_suffix(".json")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    server = {"command": str(EXAMPLES / "everything_server"), "gateway": {"prefix": ""}}
+    config.write_text(json.dumps({"mcpServers": {"everything": server}}))
+    port = free_port()
+    command = [EXAMPLES / "mcp-sansio-gateway", "--config", config, "--listen", f"127.0.0.1:{port}"]
+    with serving(command, port, log):
         yield url_of(port)
 
 

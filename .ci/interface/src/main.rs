@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "mcp-sansio",
     "mcp-sansio-driver",
     "mcp-sansio-std",
@@ -23,6 +23,7 @@ const PACKAGES: [&str; 9] = [
     "mcp-sansio-store",
     "mcp-sansio-extensions",
     "mcp-sansio-cli",
+    "mcp-sansio-gateway",
 ];
 
 fn main() -> ExitCode {

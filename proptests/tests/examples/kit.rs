@@ -12,6 +12,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
         let target = profile.parent().unwrap();
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--workspace", "--examples"]);
+        build.args(["--bin", "mcp-sansio-gateway"]);
         let name = profile.file_name().unwrap().to_str().unwrap();
         if name != "debug" {
             build.args(["--profile", name]);
@@ -35,4 +36,9 @@ pub(crate) fn example(name: &str) -> PathBuf {
         profile.join("examples")
     });
     directory.join(name)
+}
+
+/// Returns the path of the gateway, which is a program of the workspace and no example.
+pub(crate) fn gateway() -> PathBuf {
+    example("..").join("mcp-sansio-gateway")
 }

@@ -33,28 +33,44 @@ fn a_session_is_asked() {
     gateway.end();
 }
 
-/// The request state of a modern server is relayed unchanged; for a legacy server the gateway creates one.
+/// Returns the request state in a response.
+fn state_in(response: &str) -> String {
+    let response: serde_json::Value = serde_json::from_str(response).unwrap();
+    response["result"]["requestState"].as_str().unwrap().to_owned()
+}
+
+/// For a legacy server the gateway creates a request state.
 #[test]
 fn a_stateless_client_gets_input_required_and_retries() {
     let mut gateway = Gateway::of_both_eras();
-    for (server, key, state) in [("old", "need-0", r#","requestState":"1""#), ("new", "answer", "")]
-    {
+    let mut used = String::new();
+    for (server, key) in [("old", "input-0"), ("new", "answer")] {
         let call = elicitation(server);
         let form = format!(r#""{key}":{{"method":"elicitation/create",{FORM}}}"#);
         let response = gateway.ask(&modern_gateway_request("1", "tools/call", &call));
-        assert_eq!(response, needs("1", &form, state));
+        let state = match server {
+            "old" => format!(r#","requestState":"{}""#, state_in(&response)),
+            _ => String::new(),
+        };
+        assert_eq!(response, needs("1", &form, &state));
         let again = format!(r#"{call},"inputResponses":{{"{key}":{FILLED_IN}}}{state}"#);
         assert_eq!(
             gateway.ask(&modern_gateway_request("2", "tools/call", &again)),
             modern_tool_response("2", ANSWERED)
         );
+        used.push_str(&state);
     }
     // A request state cannot be used twice, and an unknown one is refused.
-    for state in ["1", "7", "x"] {
+    let again = format!("{}{used}", elicitation("old"));
+    assert_eq!(
+        gateway.ask(&modern_gateway_request("3", "tools/call", &again)),
+        r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"this request has been answered, or its client has not come back in time"}}"#
+    );
+    for state in ["1", "x", ""] {
         let again = format!(r#"{},"requestState":"{state}""#, elicitation("old"));
         assert_eq!(
             gateway.ask(&modern_gateway_request("3", "tools/call", &again)),
-            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"this request has been answered, or was never made"}}"#
+            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"requestState: it is not one of this request, or has expired"}}"#
         );
     }
     gateway.end();
@@ -65,30 +81,25 @@ fn a_stateless_client_gets_input_required_and_retries() {
 fn several_things_can_be_given_one_after_the_other() {
     let mut gateway = Gateway::of_both_eras();
     let call = r#""name":"old__test_input_required_result_multiple_inputs""#;
-    let name = r#""need-0":{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
-    let model = r#""need-1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#;
-    let roots = r#""need-2":{"method":"roots/list"}"#;
+    let name = r#""input-0":{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
+    let model = r#""input-1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#;
+    let roots = r#""input-2":{"method":"roots/list"}"#;
     let response = gateway.ask(&modern_gateway_request("1", "tools/call", call));
-    let state = |number: u32| format!(r#","requestState":"{number}""#);
-    assert_eq!(response, needs("1", &format!("{name},{model},{roots}"), &state(1)));
-    let given = r#""inputResponses":{"need-2":{"roots":[]}}"#;
-    let response = gateway.ask(&modern_gateway_request(
-        "2",
-        "tools/call",
-        &format!("{call},{given}{}", state(1)),
-    ));
-    assert_eq!(response, needs("2", &format!("{name},{model}"), &state(2)));
-    let given = r#""inputResponses":{"need-0":{"action":"accept","content":{"name":"u"}},"need-1":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#;
-    let done = gateway.ask(&modern_gateway_request(
-        "3",
-        "tools/call",
-        &format!("{call},{given}{}", state(2)),
-    ));
+    let state = format!(r#","requestState":"{}""#, state_in(&response));
+    assert_eq!(response, needs("1", &format!("{name},{model},{roots}"), &state));
+    let given = r#""inputResponses":{"input-2":{"roots":[]}}"#;
+    let response =
+        gateway.ask(&modern_gateway_request("2", "tools/call", &format!("{call},{given}{state}")));
+    let state = format!(r#","requestState":"{}""#, state_in(&response));
+    assert_eq!(response, needs("2", &format!("{name},{model}"), &state));
+    let given = r#""inputResponses":{"input-0":{"action":"accept","content":{"name":"u"}},"input-1":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#;
+    let done =
+        gateway.ask(&modern_gateway_request("3", "tools/call", &format!("{call},{given}{state}")));
     assert_eq!(done, modern_tool_response("3", "hi, u! You have 0 roots."));
     gateway.end();
 }
 
-/// The request state between one server and the client is relayed unchanged.
+/// The request state of a modern server comes back to it, whatever the client sees.
 #[test]
 fn the_state_of_a_server_passes() {
     let mut gateway = Gateway::of_both_eras();

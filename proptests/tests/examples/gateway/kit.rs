@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use crate::kit::example;
+use crate::kit::{example, gateway};
 
 /// A timeout longer than any operation of these tests takes.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
@@ -37,7 +37,7 @@ pub(super) struct Gateway {
 
 impl Gateway {
     pub(super) fn start(upstreams: &[(&str, &str)], options: &[&str]) -> Self {
-        let mut command = Command::new(example("gateway"));
+        let mut command = Command::new(gateway());
         for (name, start) in upstreams {
             command.args(["--upstream", &format!("{name}={start}")]);
         }

@@ -1,0 +1,219 @@
+//! [`Call`]: a call at a server on behalf of a client.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_sansio::call::{TaskOptions, TaskTicket, Timeout};
+use mcp_sansio::event::Expiry;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::TaskSupport;
+use mcp_sansio::progress::{Progress, ProgressUpdate};
+use mcp_sansio::request::Requestor;
+use mcp_sansio::{CallError, CallOptions, RequestContext};
+use mcp_sansio_tokio::{CallFailure, PendingCall, Reply};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::client_key::ClientKey;
+use crate::upstream::link::Link;
+use crate::upstream::table::{CallEntry, FromServer};
+use crate::upstream::{Place, Upstream};
+
+/// A call in progress, and the messages of the server about it. Dropping it cancels the call.
+pub(crate) struct Call {
+    pending: PendingCall,
+    messages: mpsc::Receiver<FromServer>,
+    /// The outcome, until it is returned.
+    outcome: Option<Result<Reply, CallFailure>>,
+    entry: Option<CallEntry>,
+    pub(crate) link: Arc<Link>,
+    pub(crate) upstream: Arc<Upstream>,
+    client: ClientKey,
+    requestor: Requestor,
+    /// Given back while the call is parked.
+    place: Option<Arc<Place>>,
+    /// When the call has taken too long. The machine has no timer for it: its timers stand still while any client of the
+    /// connection is asked for input.
+    deadline: Instant,
+    /// The open requests for input of a person. Meanwhile the call does not expire.
+    questions: Arc<AtomicBool>,
+    /// What is needed to make the call again, with input that the server requires.
+    again: (String, Raw<'static>, CallOptions),
+}
+
+/// A request for input of a person. It marks the call when it ends, because the person has taken some of its time.
+pub(crate) struct Question(Arc<AtomicBool>);
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A step of a call.
+pub(crate) enum Step {
+    Progress(ProgressUpdate<'static>),
+    Message(FromServer),
+    Ended(Result<Reply, CallFailure>),
+}
+
+impl Call {
+    /// Makes a call.
+    pub(crate) fn make(
+        upstream: &Arc<Upstream>,
+        (link, place): (Arc<Link>, Arc<Place>),
+        (client, requestor): (ClientKey, Requestor),
+        (method, params): (&str, &Raw<'_>),
+        options: CallOptions,
+    ) -> Self {
+        let (pending, entry, messages) = link.call(client, (method, params), options);
+        Self {
+            pending,
+            messages,
+            outcome: None,
+            entry,
+            link,
+            upstream: Arc::clone(upstream),
+            client,
+            requestor,
+            place: Some(place),
+            deadline: Instant::now() + upstream.config.call_timeout,
+            questions: Arc::default(),
+            again: (method.to_owned(), params.clone().into_owned(), options),
+        }
+    }
+
+    /// Follows the task that a call has become.
+    pub(crate) fn follow(self, ticket: &TaskTicket) -> Self {
+        let follow =
+            |server: &mcp_sansio_tokio::Handle| server.resume_task(ticket, TaskOptions::new());
+        let (pending, entry, messages) = self.link.call_with(self.client, follow);
+        Self { pending, messages, outcome: None, entry, ..self }
+    }
+
+    /// Makes the call again, with the input that the server has required. Returns whether it was made.
+    pub(crate) fn repeat(&mut self, inputs: &Raw<'_>, needed: &Raw<'_>) -> bool {
+        let (method, params, options) = &self.again;
+        let state = needed.get("requestState").map(Raw::into_owned);
+        let changes = [("inputResponses", Some(inputs.clone())), ("requestState", state)];
+        let params = params.edited(&changes);
+        let (pending, entry, messages) = self.link.call(self.client, (method, &params), *options);
+        (self.pending, self.entry, self.messages) = (pending, entry, messages);
+        self.resume();
+        self.error().is_none()
+    }
+
+    /// Returns a guard of a question to a person, during which the call does not expire.
+    pub(crate) fn question(&self) -> Question {
+        Question(Arc::clone(&self.questions))
+    }
+
+    /// Gives the place of the call back, because it waits for its client, which may take any time.
+    pub(crate) fn pause(&mut self) {
+        self.place = None;
+    }
+
+    /// Waits for a place again, as long as a call may take.
+    pub(crate) async fn enter(&mut self) -> bool {
+        let entering = self.upstream.enter(self.requestor);
+        let place = tokio::time::timeout(self.upstream.config.call_timeout, entering).await.ok();
+        self.place = place.map(Arc::new);
+        self.place.is_some()
+    }
+
+    /// Continues after a pause, with as much time as a call has.
+    pub(crate) fn resume(&mut self) {
+        self.deadline = Instant::now() + self.upstream.config.call_timeout;
+    }
+
+    /// Returns the reason why the call was not made.
+    pub(crate) fn error(&self) -> Option<CallError> {
+        self.pending.id()?.err()
+    }
+
+    /// Waits for the next step. Dropping this future loses nothing.
+    pub(crate) async fn next(&mut self) -> Step {
+        while self.outcome.is_none() {
+            tokio::select! {
+                biased;
+                Some(message) = self.messages.recv() => return Step::Message(message),
+                // Without requested progress, this waits for the end of the call.
+                update = next_update(&mut self.pending) => match update {
+                    Some(update) => return Step::Progress(update),
+                    None => self.outcome = Some((&mut self.pending).await),
+                },
+                () = tokio::time::sleep_until(self.deadline) => {
+                    let was_asked = self.questions.swap(false, Ordering::Relaxed);
+                    if was_asked || Arc::strong_count(&self.questions) > 1 {
+                        self.resume();
+                    } else {
+                        self.outcome = Some(Err(CallFailure::TimedOut(Expiry::Total)));
+                    }
+                }
+            }
+        }
+        // Messages that the server sent before its response come first.
+        self.link.handle().events_handled().await;
+        if let Ok(message) = self.messages.try_recv() {
+            return Step::Message(message);
+        }
+        let ended = Err(CallFailure::Closed(mcp_sansio::Cause::ShutDown));
+        Step::Ended(self.outcome.take().unwrap_or(ended))
+    }
+
+    /// Cancels the call, with the reason of the client.
+    pub(crate) fn cancel(self, reason: Option<&str>) {
+        self.pending.cancel(reason);
+    }
+
+    /// Asks the server to cancel the task that the call has become. Returns whether there is one.
+    pub(crate) fn cancel_task(&self) -> bool {
+        self.outcome.is_none() && self.pending.cancel_task().is_ok()
+    }
+}
+
+async fn next_update(pending: &mut PendingCall) -> Option<ProgressUpdate<'static>> {
+    pending.progress().next().await
+}
+
+/// Returns the options of a call on behalf of a request with this context.
+pub(crate) fn options(context: &RequestContext) -> CallOptions {
+    let mut options = CallOptions::new()
+        .idle(Timeout::Never)
+        .total(Timeout::Never)
+        .capabilities(context.capabilities)
+        .input_by_hand();
+    if let Some(level) = context.log_level {
+        options = options.log_level(level);
+    }
+    if context.wants_progress { options.progress() } else { options }
+}
+
+/// Adds the options of a tool call to those of a call: whether it may become a task.
+pub(crate) fn tool_options(
+    options: CallOptions,
+    link: &Link,
+    support: &TaskSupport<'_>,
+    task: TaskOptions,
+) -> CallOptions {
+    // In the modern era the server decides.
+    let is_possible = !link.has_session() || matches!(support, TaskSupport::Required);
+    if is_possible { options.task(task) } else { options }
+}
+
+/// Returns a progress report with the values of another one.
+pub(crate) fn report<'a>(update: &'a ProgressUpdate<'_>, message: Option<&'a str>) -> Progress<'a> {
+    let mut progress = Progress::new(update.progress);
+    if let Some(total) = update.total {
+        progress = progress.total(total);
+    }
+    match message {
+        Some(message) => progress.message(message),
+        None => progress,
+    }
+}
+
+/// Describes why a call has no result.
+pub(crate) fn in_words(upstream: &Upstream, failure: &CallFailure) -> String {
+    format!("the server {}: {failure}", upstream.config.name)
+}

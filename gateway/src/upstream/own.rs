@@ -1,0 +1,153 @@
+//! [`OwnLinks`]: connections to a server of the legacy era that belong to one client each.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcp_sansio::Phase;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use super::Upstream;
+use super::link::Link;
+use super::shared::NoLink;
+use crate::client_key::ClientKey;
+use crate::config::Sharing;
+
+/// The connections, by their clients.
+#[derive(Default)]
+pub(super) struct OwnLinks {
+    links: Mutex<BTreeMap<ClientKey, OwnLink>>,
+}
+
+#[derive(Clone)]
+struct OwnLink {
+    cell: Arc<OnceCell<Arc<Link>>>,
+    used: Instant,
+}
+
+impl OwnLink {
+    /// Whether the connection has ended.
+    fn is_over(&self) -> bool {
+        self.cell.get().is_some_and(|link| link.handle().phase() == Phase::Closed)
+    }
+
+    /// Whether the attempt to open the connection was given up.
+    fn is_abandoned(&self) -> bool {
+        self.cell.get().is_none() && Arc::strong_count(&self.cell) == 1
+    }
+
+    /// Whether no call is in progress, and none is being begun.
+    fn is_idle(&self) -> bool {
+        let calls = |link: &Arc<Link>| link.handle().counts().outbound;
+        Arc::strong_count(&self.cell) == 1 && self.cell.get().is_none_or(|link| calls(link) == 0)
+    }
+}
+
+impl OwnLinks {
+    /// Removes and returns the connections whose clients have not used them for this time.
+    fn remove_idle(&self, idle: Duration) -> Vec<OwnLink> {
+        let now = Instant::now();
+        let is_due = |own: &OwnLink| own.is_over() || own.is_idle() && own.used + idle <= now;
+        let mut removed = Vec::new();
+        self.lock().retain(|_, own| {
+            if !own.is_idle() {
+                own.used = now;
+            }
+            let is_due = is_due(own) || own.is_abandoned();
+            if is_due {
+                removed.push(own.clone());
+            }
+            !is_due
+        });
+        // They are dropped without the lock.
+        removed
+    }
+
+    /// Removes and returns all connections.
+    pub(super) fn take_all(&self) -> Vec<Arc<Link>> {
+        let links = std::mem::take(&mut *self.lock());
+        links.into_values().filter_map(|own| own.cell.get().cloned()).collect()
+    }
+
+    /// Returns all open connections.
+    pub(super) fn all(&self) -> Vec<Arc<Link>> {
+        self.lock().values().filter_map(|own| own.cell.get().cloned()).collect()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ClientKey, OwnLink>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Upstream {
+    /// Returns the connection of this client, which is opened if there is none.
+    pub(super) async fn own_link(
+        &self,
+        client: ClientKey,
+        (most, idle): (usize, Duration),
+    ) -> Result<Arc<Link>, NoLink> {
+        self.own.remove_idle(idle);
+        let cell = {
+            let mut links = self.own.lock();
+            let is_full = most <= links.len();
+            match links.get_mut(&client) {
+                Some(own) => {
+                    own.used = Instant::now();
+                    Arc::clone(&own.cell)
+                }
+                None if is_full => return Err(NoLink::TooManySessions),
+                None => {
+                    let cell = Arc::<OnceCell<Arc<Link>>>::default();
+                    links.insert(client, OwnLink { cell: Arc::clone(&cell), used: Instant::now() });
+                    cell
+                }
+            }
+        };
+        let open = async {
+            let opening = Link::open(&self.gateway.name, &self.config);
+            let link = match tokio::time::timeout(self.config.connect_timeout, opening).await {
+                Ok(Ok(link)) => link,
+                Ok(Err(failure)) => {
+                    self.problem(&failure.to_string());
+                    return Err(NoLink::NotOpened);
+                }
+                Err(_) => return Err(NoLink::Connecting),
+            };
+            if let Some(level) = self.gateway.level() {
+                link.set_log_level(level);
+            }
+            Ok(Arc::new(link))
+        };
+        let link = cell.get_or_try_init(|| open).await.cloned();
+        if link.is_err() {
+            // The entry would count for the limit.
+            let is_it = |own: &OwnLink| Arc::ptr_eq(&own.cell, &cell);
+            let mut links = self.own.lock();
+            if links.get(&client).is_some_and(is_it) && Arc::strong_count(&cell) == 2 {
+                links.remove(&client);
+            }
+        }
+        link
+    }
+
+    /// Closes the connections of clients that do not use them. Returns only if clients have none of their own.
+    pub(super) async fn close_idle(&self) {
+        if let Sharing::PerClient { idle, .. } = self.config.sharing {
+            loop {
+                tokio::time::sleep(idle / 2).await;
+                self.own.remove_idle(idle);
+            }
+        }
+    }
+
+    /// Ends the connection of a client that has left.
+    pub(crate) fn forget_client(&self, client: ClientKey) {
+        let own = self.own.lock().remove(&client);
+        drop(own);
+    }
+}

@@ -1,0 +1,185 @@
+//! [`Table`]: the calls and the subscriptions of a connection to a server, and the delivery of its messages to them.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::event::{Notification, SubscriptionNews};
+use mcp_sansio::{CallError, CallId, Client, ClientEvent, ErrorCode, ServerRequest};
+use mcp_sansio_tokio::{Exchange, Handle, Handler, PendingCall};
+use tokio::sync::{Notify, mpsc};
+
+use crate::client_key::ClientKey;
+
+/// A message of the server that belongs to a call.
+pub(crate) enum FromServer {
+    /// A request for input.
+    Request(Exchange<Client>),
+    /// A log message, or a notification that MCP does not define.
+    Notification(Notification<'static>),
+}
+
+/// How many messages of the server wait for the work on a call. Beyond it, notifications are dropped and requests refused.
+const MOST_WAITING: usize = 64;
+
+/// The recipients of the messages of one connection.
+#[derive(Default)]
+pub(crate) struct Table {
+    state: Mutex<State>,
+    /// Notified when the last call has ended.
+    calls_ended: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    calls: BTreeMap<CallId, Recipient>,
+    subscriptions: BTreeMap<CallId, mpsc::Sender<SubscriptionNews<'static>>>,
+    /// The number of calls so far.
+    made: u64,
+}
+
+struct Recipient {
+    /// The number of the call.
+    number: u64,
+    client: ClientKey,
+    messages: mpsc::Sender<FromServer>,
+}
+
+/// The entry of a call. Dropping it removes the entry.
+pub(crate) struct CallEntry {
+    table: Arc<Table>,
+    call: CallId,
+}
+
+/// The entry of a subscription, with its events. Dropping it removes the entry.
+pub(crate) struct SubscriptionEntry {
+    table: Arc<Table>,
+    pub(crate) call: CallId,
+    pub(crate) news: mpsc::Receiver<SubscriptionNews<'static>>,
+}
+
+impl Table {
+    /// Makes a call, and enters it before the server can send anything about it.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        client: ClientKey,
+        make: impl FnOnce() -> PendingCall,
+    ) -> (PendingCall, Option<CallEntry>, mpsc::Receiver<FromServer>) {
+        let (messages, inbox) = mpsc::channel(MOST_WAITING);
+        let mut state = self.lock();
+        let pending = make();
+        let entry = pending.id().and_then(Result::ok).map(|call| {
+            state.made += 1;
+            let number = state.made;
+            state.calls.insert(call, Recipient { number, client, messages });
+            CallEntry { table: Arc::clone(self), call }
+        });
+        (pending, entry, inbox)
+    }
+
+    /// Opens a subscription, as [`enter`](Self::enter) does with a call.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        subscribe: impl FnOnce() -> Result<CallId, CallError>,
+    ) -> Result<SubscriptionEntry, CallError> {
+        let (sender, news) = mpsc::channel(MOST_WAITING);
+        let mut state = self.lock();
+        let call = subscribe()?;
+        state.subscriptions.insert(call, sender);
+        Ok(SubscriptionEntry { table: Arc::clone(self), call, news })
+    }
+
+    /// Passes a message on: to the call that it belongs to, or to the newest call if all calls are of one client. Returns
+    /// the message if there is no such call, or its work does not keep up.
+    fn deliver(&self, call: Option<CallId>, message: FromServer) -> Result<(), FromServer> {
+        let mut state = self.lock();
+        let recipient = match call {
+            Some(call) => state.calls.get_mut(&call),
+            None => {
+                let mut clients = state.calls.values().map(|recipient| recipient.client);
+                let first = clients.next();
+                match clients.all(|client| Some(client) == first) {
+                    true => state.calls.values_mut().max_by_key(|recipient| recipient.number),
+                    false => None,
+                }
+            }
+        };
+        match recipient {
+            Some(recipient) => recipient.messages.try_send(message).map_err(|error| match error {
+                mpsc::error::TrySendError::Full(message)
+                | mpsc::error::TrySendError::Closed(message) => message,
+            }),
+            None => Err(message),
+        }
+    }
+
+    /// Waits until no call is in progress.
+    pub(super) async fn calls_ended(&self) {
+        loop {
+            let mut ended = pin!(self.calls_ended.notified());
+            // From here on, a notification is not missed.
+            ended.as_mut().enable();
+            if self.lock().calls.is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for CallEntry {
+    fn drop(&mut self) {
+        let mut state = self.table.lock();
+        state.calls.remove(&self.call);
+        if state.calls.is_empty() {
+            self.table.calls_ended.notify_waiters();
+        }
+    }
+}
+
+impl Drop for SubscriptionEntry {
+    fn drop(&mut self) {
+        self.table.lock().subscriptions.remove(&self.call);
+    }
+}
+
+/// The handler of the connection to a server.
+pub(crate) struct TableHandler(pub(crate) Arc<Table>);
+
+impl Handler<Client> for TableHandler {
+    async fn serve(&self, exchange: Exchange<Client>) {
+        let request = exchange.request();
+        if matches!(request.kind, ServerRequest::Other | ServerRequest::Task(_)) {
+            _ = exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found");
+            return;
+        }
+        let call = request.needed_for;
+        if let Err(FromServer::Request(exchange)) =
+            self.0.deliver(call, FromServer::Request(exchange))
+        {
+            let message = "the gateway does not know the client that is to give this input";
+            _ = exchange.reject(ErrorCode::INTERNAL_ERROR, message);
+        }
+    }
+
+    async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+        match event {
+            ClientEvent::Notification(notification) => {
+                // Without a call in progress, the message is for no client.
+                _ = self.0.deliver(None, FromServer::Notification(notification));
+            }
+            ClientEvent::Subscription(update) => {
+                let sender = self.0.lock().subscriptions.get(&update.call).cloned();
+                if let Some(sender) = sender {
+                    // The recipient keeps up, or has gone.
+                    _ = sender.send(update.news).await;
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! [`Watches`]: the resources of a server that clients of the gateway have subscribed to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews};
+use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::{CallError, ConnectionNumber, Server};
+use mcp_sansio_tokio::{ConnectionGroup, Handle};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Upstream;
+use super::backoff::Backoff;
+use super::link::Link;
+
+/// A subscription that is granted later than this may have missed changes.
+const SOON: Duration = Duration::from_secs(1);
+
+/// The most resources of one server that are watched at the same time. Over HTTP each takes a stream.
+const MOST_WATCHED: usize = 256;
+
+/// The watched resources. A resource is watched once, for all clients.
+#[derive(Default)]
+pub(super) struct Watches {
+    watched: Mutex<BTreeMap<String, Watched>>,
+}
+
+struct Watched {
+    /// The identity of the entry: a later one for the same resource has another.
+    key: Arc<()>,
+    /// The clients that changes are announced to.
+    clients: ConnectionGroup,
+    /// Their connections.
+    connections: BTreeSet<ConnectionNumber>,
+    users: usize,
+    decision: watch::Receiver<Option<bool>>,
+    /// Dropping it ends the subscription.
+    _stop: watch::Sender<()>,
+}
+
+/// The use of a watched resource by one client.
+pub(crate) struct WatchedResource {
+    key: Arc<()>,
+    upstream: Weak<Upstream>,
+    uri: String,
+    decision: watch::Receiver<Option<bool>>,
+}
+
+impl WatchedResource {
+    /// Waits until the server has granted or refused the subscription. Returns whether it was granted.
+    pub(crate) async fn is_granted(&mut self) -> bool {
+        match self.decision.wait_for(Option::is_some).await {
+            Ok(decision) => *decision == Some(true),
+            Err(_) => false,
+        }
+    }
+}
+
+impl Drop for WatchedResource {
+    fn drop(&mut self) {
+        let Some(upstream) = self.upstream.upgrade() else { return };
+        let mut watched = upstream.watches.lock();
+        let is_it = |known: &&mut Watched| Arc::ptr_eq(&known.key, &self.key);
+        if let Some(known) = watched.get_mut(&self.uri).filter(is_it) {
+            known.users -= 1;
+            if known.users == 0 {
+                watched.remove(&self.uri);
+            }
+        }
+    }
+}
+
+impl Watches {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Upstream {
+    /// Watches a resource for a client until the result is dropped. `None` if too many resources are watched.
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        uri: &str,
+        client: &Handle<Server>,
+    ) -> Option<WatchedResource> {
+        let mut watched = self.watches.lock();
+        if MOST_WATCHED <= watched.len() && !watched.contains_key(uri) {
+            return None;
+        }
+        let known = watched.entry(uri.to_owned()).or_insert_with(|| {
+            let (decide, decision) = watch::channel(None);
+            let (stop, stopped) = watch::channel(());
+            let (key, clients) = (Arc::<()>::default(), ConnectionGroup::new());
+            let watching = Watching {
+                key: Arc::clone(&key),
+                upstream: Arc::clone(self),
+                uri: uri.into(),
+                clients: clients.clone(),
+                since: Instant::now(),
+                decide,
+            };
+            tokio::spawn(watching.run(stopped));
+            let connections = BTreeSet::new();
+            Watched { key, clients, connections, users: 0, decision, _stop: stop }
+        });
+        known.users += 1;
+        if known.connections.insert(client.connection()) {
+            known.clients.add(client);
+        }
+        Some(WatchedResource {
+            key: Arc::clone(&known.key),
+            upstream: Arc::downgrade(self),
+            uri: uri.to_owned(),
+            decision: known.decision.clone(),
+        })
+    }
+}
+
+/// The subscription to a resource, which is opened again after the connection was lost.
+struct Watching {
+    key: Arc<()>,
+    upstream: Arc<Upstream>,
+    uri: String,
+    /// A client whose subscription has ended stays among them; its machine suppresses the notifications.
+    clients: ConnectionGroup,
+    /// When the resource was watched for the first time.
+    since: Instant,
+    /// Whether the subscription was granted, once that is known.
+    decide: watch::Sender<Option<bool>>,
+}
+
+impl Watching {
+    async fn run(self, mut stopped: watch::Receiver<()>) {
+        let work = async {
+            let mut backoff = Backoff::new();
+            while let Some(link) = self.upstream.shared.next_open().await {
+                if self.follow(&link).await {
+                    backoff.reset();
+                }
+                if *self.decide.borrow() == Some(false) {
+                    // The next client asks again.
+                    let mut watched = self.upstream.watches.lock();
+                    let is_it = |known: &Watched| Arc::ptr_eq(&known.key, &self.key);
+                    if watched.get(&self.uri).is_some_and(is_it) {
+                        watched.remove(&self.uri);
+                    }
+                    return;
+                }
+                tokio::time::sleep(backoff.next()).await;
+            }
+        };
+        tokio::select! {
+            // Its sender is never used, only dropped.
+            _ = stopped.changed() => {}
+            () = work => {}
+        }
+    }
+
+    /// Follows a subscription to its end. Returns whether it was granted.
+    async fn follow(&self, link: &Link) -> bool {
+        let filter = SubscriptionFilter::new().with_resource(&*self.uri);
+        let entry = match link.subscribe(&filter) {
+            Ok(entry) => entry,
+            Err(CallError::NotAllowed(_)) => {
+                // The server has no subscriptions.
+                self.refused();
+                return false;
+            }
+            // It cannot be asked at the moment.
+            Err(_) => return false,
+        };
+        let mut subscription = Subscription { link, entry: Some(entry) };
+        let was_granted = *self.decide.borrow() == Some(true);
+        let mut is_granted = false;
+        while let Some(news) = subscription.next().await {
+            match news {
+                SubscriptionNews::Granted { granted, .. } => {
+                    let granted = granted.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
+                    is_granted =
+                        granted.resource_subscriptions.is_some_and(|uris| !uris.is_empty());
+                    if !is_granted {
+                        self.refused();
+                        break;
+                    }
+                    self.decide.send_replace(Some(true));
+                    if was_granted || SOON < self.since.elapsed() {
+                        // Clients believe to be subscribed, and a change until now was missed.
+                        self.clients.resource_updated(&self.uri);
+                    }
+                }
+                SubscriptionNews::Changed(change) => self.announce(&change),
+                SubscriptionNews::Lagged { .. } => self.clients.resource_updated(&self.uri),
+                SubscriptionNews::Ended(SubscriptionEnd::Rejected(_)) => {
+                    self.refused();
+                    break;
+                }
+                _ => break,
+            }
+        }
+        is_granted
+    }
+
+    /// Notes a refusal. A subscription that was granted before is tried again, because its clients rely on it.
+    fn refused(&self) {
+        self.decide.send_if_modified(|decision| {
+            let is_first = decision.is_none();
+            if is_first {
+                *decision = Some(false);
+            }
+            is_first
+        });
+    }
+
+    fn announce(&self, change: &Notification<'_>) {
+        let uri = change.params.as_ref().and_then(|params| params.get("uri")?.into_str());
+        if let Some(uri) = uri {
+            self.clients.resource_updated_below(&self.uri, &uri.to_str());
+        }
+    }
+}
+
+/// A subscription that ends when it is dropped.
+pub(super) struct Subscription<'l> {
+    pub(super) link: &'l Link,
+    pub(super) entry: Option<super::table::SubscriptionEntry>,
+}
+
+impl Subscription<'_> {
+    pub(super) async fn next(&mut self) -> Option<SubscriptionNews<'static>> {
+        self.entry.as_mut()?.news.recv().await
+    }
+}
+
+impl Drop for Subscription<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.entry.take() {
+            self.link.unsubscribe(entry);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The gateway over HTTP: clients with sessions and without, principals, scopes, operators.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod kit;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kit::*;
+use mcp_sansio::http::{HttpClientConfig, RequestSource};
+use mcp_sansio::{Principal, Revision};
+use mcp_sansio_gateway::Gateway;
+use mcp_sansio_gateway::config::Sharing;
+use mcp_sansio_http::{Endpoint, EndpointOptions, InMemory, connect_with};
+use mcp_sansio_tokio::ConnectionOptions;
+use serde_json::json;
+
+/// Returns the endpoint of a gateway, whose clients name themselves in the header field `x-user`.
+fn endpoint(gateway: &Gateway) -> Endpoint {
+    let mut options = EndpointOptions::new();
+    options.connection = gateway.connection_options();
+    let options = options.identify(|head| {
+        let user = head.headers.get("x-user").and_then(|user| user.to_str().ok()?.parse().ok());
+        Ok(RequestSource::from(Principal::new(user.unwrap_or(0))))
+    });
+    Endpoint::with(gateway.server_config(), options, gateway.clone())
+}
+
+/// Connects a client to an endpoint, as this user.
+async fn open(endpoint: &Endpoint, revision: Revision, user: u64, name: &str) -> Peer {
+    let seen = Arc::new(Seen::default());
+    *seen.name.lock().unwrap() = name.to_owned();
+    let mut http = HttpClientConfig::new("http://localhost/mcp");
+    http.header("x-user", &user.to_string()).unwrap();
+    let transport =
+        hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
+            .build(InMemory::new(endpoint.clone()));
+    let (config, answers) = client(&seen, name, revision);
+    let options = ConnectionOptions::new();
+    let connection = connect_with(config, http, &options, transport, answers).await.unwrap();
+    Peer { connection, seen }
+}
+
+/// A session that several clients share does not tell which of them a request is for. It is refused, and not shown to
+/// another client.
+#[tokio::test(start_paused = true)]
+async fn input_is_never_asked_of_another_client() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let old = Fake::legacy("old");
+        let gateway = start(&[&old]).await;
+        let endpoint = endpoint(&gateway);
+        let ann = open(&endpoint, revision, 1, "ann").await;
+        let bob = open(&endpoint, revision, 2, "bob").await;
+        let (one, other) = tokio::join!(
+            ann.call("old__ask_loose", json!({"label": "a", "ms": 100})),
+            bob.call("old__slow", json!({"label": "b", "ms": 500})),
+        );
+        assert!(one.unwrap().contains("the gateway does not know the client"));
+        assert_eq!(other.unwrap(), "old b");
+        assert_eq!((ann.questions().len(), bob.questions().len()), (0, 0));
+        // Alone, each gets its own.
+        assert_eq!(
+            bob.call("old__ask_loose", json!({"label": "c"})).await.unwrap(),
+            "old c \"bob\""
+        );
+        assert_eq!(ann.call("old__ask", json!({"label": "d"})).await.unwrap(), "old d \"ann\"");
+    }
+}
+
+/// With sessions of their own, clients do not disturb each other.
+#[tokio::test(start_paused = true)]
+async fn clients_can_have_sessions_of_their_own() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let old = Fake::legacy("old");
+        let mut config = old.config();
+        config.sharing = Sharing::PerClient { most: 2, idle: Duration::from_secs(60) };
+        let gateway = start_with(vec![config]).await;
+        let endpoint = endpoint(&gateway);
+        let ann = open(&endpoint, revision, 1, "ann").await;
+        let bob = open(&endpoint, revision, 2, "bob").await;
+        let (one, other) = tokio::join!(
+            ann.call("old__ask_loose", json!({"label": "a", "ms": 100})),
+            bob.call("old__ask_loose", json!({"label": "b", "ms": 100})),
+        );
+        assert_eq!(
+            (one.unwrap(), other.unwrap()),
+            ("old a \"ann\"".into(), "old b \"bob\"".into())
+        );
+        assert_eq!(gateway.status().upstreams[0].client_sessions, 2);
+        assert_eq!(old.connections(), 3);
+        // There is room for two, until one of them has not been used for a minute.
+        let eve = open(&endpoint, revision, 3, "eve").await;
+        let failure = eve.call("old__whoami", json!({})).await.unwrap_err();
+        assert!(failure.to_string().contains("too many clients have sessions there"), "{failure}");
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        assert_eq!(eve.call("old__whoami", json!({})).await.unwrap(), "old");
+        assert_eq!(gateway.status().upstreams[0].client_sessions, 1);
+        settle().await;
+        assert_eq!(old.connections(), 2);
+    }
+}
+
+/// A request state is worth nothing to another client.
+#[tokio::test(start_paused = true)]
+async fn a_request_state_belongs_to_its_client() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    let endpoint = endpoint(&gateway);
+    let ann = open(&endpoint, Revision::V2026_07_28, 1, "ann").await;
+    let bob = open(&endpoint, Revision::V2026_07_28, 2, "bob").await;
+    let options = mcp_sansio::CallOptions::new().input_by_hand();
+    for name in ["old__ask", "new__ask"] {
+        let params = json!({"name": name, "arguments": {"label": "x"}});
+        let call = ann.handle().call_method("tools/call", &mcp_sansio_tokio::Json(params), options);
+        let failure = call.await.unwrap_err();
+        let mcp_sansio_tokio::CallFailure::InputRequired(required) = failure else {
+            panic!("{failure}")
+        };
+        let state: String = required.get("requestState").unwrap().parse().unwrap();
+        let key = required.get("inputRequests").unwrap().members().next().unwrap().0.to_string();
+        let answer = json!({key: {"action": "accept", "content": {"name": "ann"}}});
+        let params = json!({"name": name, "arguments": {"label": "x"}, "requestState": state, "inputResponses": answer});
+        let params = mcp_sansio_tokio::Json(params);
+        let stolen = bob.handle().call_method("tools/call", &params, options).await.unwrap_err();
+        assert!(stolen.to_string().contains("is not one of this request"), "{name}: {stolen}");
+        let reply = ann.handle().call_method("tools/call", &params, options).await.unwrap();
+        assert!(reply.raw().as_json().contains(r#"x \"ann\""#), "{name}: {reply:?}");
+    }
+}
+
+/// A client with many calls gets no more than its part of the places.
+#[tokio::test(start_paused = true)]
+async fn a_client_with_many_calls_delays_no_other() {
+    let one = Fake::modern("one");
+    let mut config = one.config();
+    (config.most_calls, config.most_calls_of_client) = (4, 2);
+    let gateway = start_with(vec![config]).await;
+    let endpoint = endpoint(&gateway);
+    let ann = open(&endpoint, Revision::V2026_07_28, 1, "ann").await;
+    let bob = open(&endpoint, Revision::V2026_07_28, 2, "bob").await;
+    let calls: Vec<_> = (0..20)
+        .map(|number| {
+            let params = json!({"name": "one__slow", "arguments": {"label": number.to_string(), "ms": 1_000}});
+            let options = mcp_sansio::CallOptions::new();
+            ann.handle().call_method("tools/call", &mcp_sansio_tokio::Json(params), options)
+        })
+        .collect();
+    settle().await;
+    let before = tokio::time::Instant::now();
+    assert_eq!(bob.call("one__slow", json!({"label": "bob", "ms": 100})).await.unwrap(), "one bob");
+    assert!(before.elapsed() < Duration::from_millis(200));
+    for call in calls {
+        call.await.unwrap();
+    }
+}
+
+/// Subscriptions over HTTP leave nothing behind, and a reload does not multiply their notifications.
+#[tokio::test(start_paused = true)]
+async fn subscriptions_survive_a_reload_and_end() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (one, two) = (Fake::modern("one"), Fake::legacy("two"));
+        let kept = one.config();
+        let gateway = start_with(vec![kept.clone(), two.config()]).await;
+        let endpoint = endpoint(&gateway);
+        let ann = open(&endpoint, revision, 1, "ann").await;
+        ann.handle().list_all_resources().await.unwrap();
+        let filter = mcp_sansio::model::SubscriptionFilter::new().with_resource(one.uri());
+        let subscription = ann.handle().subscribe(&filter).unwrap();
+        settle().await;
+        for most in 1..4 {
+            let mut changed = two.config();
+            changed.most_calls = most;
+            gateway.reload(vec![kept.clone(), changed]).await.unwrap();
+        }
+        settle().await;
+        ann.seen.events.lock().unwrap().clear();
+        one.update_resource();
+        settle().await;
+        assert_eq!(ann.events(), [format!("notifications/resources/updated {}", one.uri())]);
+        assert_eq!(gateway.status().subscribers, 1);
+        ann.handle().unsubscribe(subscription).unwrap();
+        settle().await;
+        assert_eq!(gateway.status().subscribers, 0, "{revision:?}");
+        ann.seen.events.lock().unwrap().clear();
+        one.update_resource();
+        settle().await;
+        assert_eq!(ann.events(), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,511 @@
+//! Servers and clients in this process, and a gateway between them. The time of tokio is paused.
+
+#![allow(dead_code, reason = "no test uses everything")]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_sansio::call::TaskOptions;
+use mcp_sansio::error::ErrorObject;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{
+    CallToolParams, CallToolResult, ElicitParams, ElicitationCapability, EmptyCapability,
+    InputRequired, ListChanged, ListResourcesResult, ListToolsResult, Map, ObjectSchema,
+    PrimitiveSchema, ReadResourceResult, Resource, ResourceContents, ResourcesCapability,
+    StringSchema, TaskSupport, Tool, ToolExecution,
+};
+use mcp_sansio::progress::Progress;
+use mcp_sansio::request::TaskMode;
+use mcp_sansio::task::TasksConfig;
+use mcp_sansio::{
+    CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Principal,
+    RespondError, Revision, RevisionSet, Server, ServerConfig, ServerRequest,
+};
+use mcp_sansio_gateway::config::{GatewayConfig, UpstreamConfig, UpstreamTransport};
+use mcp_sansio_gateway::{Connect, ConnectFuture, Gateway, UpstreamHandler};
+use mcp_sansio_tokio::{
+    CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, OpenError, SharedTasks,
+    TaskHandle, clock, connect_with, new_task, serve_with,
+};
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+
+/// A server behind the gateway.
+#[derive(Clone)]
+pub(crate) struct Fake(Arc<Inner>);
+
+struct Inner {
+    name: &'static str,
+    revisions: RevisionSet,
+    is_up: AtomicBool,
+    attempts: AtomicUsize,
+    serving: Mutex<Vec<AbortHandle>>,
+    handles: Mutex<Vec<Handle<Server>>>,
+    tools: Mutex<Vec<&'static str>>,
+    journal: Mutex<Vec<String>>,
+    tasks: SharedTasks,
+    list_delay: Mutex<Duration>,
+}
+
+pub(crate) const TOOLS: [&str; 10] =
+    ["whoami", "echo", "slow", "hang", "ask", "ask_loose", "fail", "progress", "task", "task_ask"];
+
+impl Fake {
+    pub(crate) fn new(name: &'static str, revision: Revision) -> Self {
+        Self(Arc::new(Inner {
+            name,
+            revisions: RevisionSet::only(revision),
+            is_up: AtomicBool::new(true),
+            attempts: AtomicUsize::new(0),
+            serving: Mutex::default(),
+            handles: Mutex::default(),
+            tools: Mutex::new(TOOLS.into()),
+            journal: Mutex::default(),
+            tasks: SharedTasks::with_clock(TasksConfig::default(), clock()),
+            list_delay: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn legacy(name: &'static str) -> Self {
+        Self::new(name, Revision::V2025_11_25)
+    }
+
+    pub(crate) fn modern(name: &'static str) -> Self {
+        Self::new(name, Revision::V2026_07_28)
+    }
+
+    pub(crate) fn config(&self) -> UpstreamConfig {
+        UpstreamConfig::new(self.0.name, UpstreamTransport::Custom(Arc::new(self.clone())))
+    }
+
+    /// Ends all connections, as a killed process does, and refuses new ones while it is down.
+    pub(crate) fn crash(&self, stays_down: bool) {
+        self.0.is_up.store(!stays_down, Ordering::SeqCst);
+        self.0.handles.lock().unwrap().clear();
+        self.0.serving.lock().unwrap().drain(..).for_each(|serving| serving.abort());
+    }
+
+    pub(crate) fn come_up(&self) {
+        self.0.is_up.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn attempts(&self) -> usize {
+        self.0.attempts.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_tools(&self, tools: &[&'static str]) {
+        *self.0.tools.lock().unwrap() = tools.into();
+        for handle in self.0.handles.lock().unwrap().iter() {
+            _ = handle.list_changed(mcp_sansio::subscription::ChangedList::Tools);
+        }
+    }
+
+    pub(crate) fn set_list_delay(&self, delay: Duration) {
+        *self.0.list_delay.lock().unwrap() = delay;
+    }
+
+    pub(crate) fn update_resource(&self) {
+        let uri = self.uri();
+        for handle in self.0.handles.lock().unwrap().iter() {
+            _ = handle.resource_updated(&uri);
+        }
+    }
+
+    pub(crate) fn uri(&self) -> String {
+        format!("fake://{}/a", self.0.name)
+    }
+
+    pub(crate) fn journal(&self) -> Vec<String> {
+        self.0.journal.lock().unwrap().clone()
+    }
+
+    pub(crate) fn note(&self, text: impl Into<String>) {
+        self.0.journal.lock().unwrap().push(text.into());
+    }
+
+    /// Returns the number of open connections.
+    pub(crate) fn connections(&self) -> usize {
+        let mut serving = self.0.serving.lock().unwrap();
+        serving.retain(|serving| !serving.is_finished());
+        serving.len()
+    }
+
+    fn server_config(&self) -> ServerConfig {
+        let mut config = ServerConfig::new(self.0.name, "1");
+        config.revisions = self.0.revisions;
+        config.capabilities.tools = Some(ListChanged::notified());
+        let mut resources = ResourcesCapability::default();
+        resources.subscribe = Some(true);
+        resources.list_changed = Some(true);
+        config.capabilities.resources = Some(resources);
+        config.capabilities.logging = Some(EmptyCapability::default());
+        config.capabilities = config.capabilities.with_tasks();
+        config
+    }
+
+    async fn open(
+        &self,
+        config: ClientConfig,
+        handler: UpstreamHandler,
+    ) -> Result<Connection, OpenError> {
+        self.0.attempts.fetch_add(1, Ordering::SeqCst);
+        if !self.0.is_up.load(Ordering::SeqCst) {
+            return Err(OpenError::Streams(io::ErrorKind::ConnectionRefused.into()));
+        }
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = tokio::io::split(theirs);
+        let (server, handler_of_server) = (self.server_config(), self.clone());
+        let options = ConnectionOptions::new().tasks(self.0.tasks.clone());
+        let serving = tokio::spawn(async move {
+            _ = serve_with(server, &options, reader, writer, handler_of_server).await;
+        });
+        self.0.serving.lock().unwrap().push(serving.abort_handle());
+        let (reader, writer) = tokio::io::split(ours);
+        connect_with(config, &ConnectionOptions::new().handlers(1000), reader, writer, handler)
+            .await
+    }
+
+    async fn call(
+        &self,
+        exchange: &Exchange,
+        name: &str,
+        arguments: Value,
+    ) -> Result<(), RespondError> {
+        let label = arguments.get("label").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let ms = Duration::from_millis(arguments.get("ms").and_then(Value::as_u64).unwrap_or(0));
+        let own = self.0.name;
+        match name {
+            "whoami" => exchange.respond(&CallToolResult::text(own)),
+            "echo" => exchange.respond(&CallToolResult::text(arguments.to_string())),
+            "slow" => {
+                self.note(format!("begun {label}"));
+                tokio::time::sleep(ms).await;
+                exchange.respond(&CallToolResult::text(format!("{own} {label}")))
+            }
+            "hang" => {
+                self.note(format!("begun {label}"));
+                exchange.cancelled().await;
+                self.note(format!("cancelled {label}"));
+                Ok(())
+            }
+            "ask" => match exchange.request().input("who") {
+                Some(answer) => {
+                    let answer: Value = answer.parse().unwrap();
+                    let name = answer.pointer("/content/name").cloned().unwrap_or(Value::Null);
+                    exchange.respond(&CallToolResult::text(format!("{own} {label} {name}")))
+                }
+                None => {
+                    let mut required = InputRequired::new().elicit("who", form(&label));
+                    required.state = Some(format!("state of {label}").into());
+                    exchange.require_input(&required)
+                }
+            },
+            // The request does not say which call it is for.
+            "ask_loose" => {
+                tokio::time::sleep(ms).await;
+                let options = CallOptions::new();
+                let call =
+                    exchange.handle().call_method("elicitation/create", &form(&label), options);
+                match call.await {
+                    Ok(answer) => {
+                        let answer: Value = answer.raw().parse().unwrap();
+                        let name = answer.pointer("/content/name").cloned().unwrap_or(Value::Null);
+                        exchange.respond(&CallToolResult::text(format!("{own} {label} {name}")))
+                    }
+                    Err(failure) => exchange.respond(&CallToolResult::error(failure.to_string())),
+                }
+            }
+            "fail" => exchange.reject(ErrorCode::new(-7), "it does not work"),
+            "progress" => {
+                for step in 1..=3 {
+                    _ = exchange.progress(Progress::new(step).total(3).message("going"));
+                }
+                exchange.respond(&CallToolResult::text("done"))
+            }
+            "task" | "task_ask" => {
+                if exchange.task_mode(&TaskSupport::Required)? != Some(TaskMode::Task) {
+                    return Ok(());
+                }
+                let new = new_task().unwrap().poll_interval(Duration::from_millis(200));
+                let task = exchange.begin_task(new).unwrap();
+                self.note(format!("begun {label}"));
+                let fake = self.clone();
+                let asks = name == "task_ask";
+                tokio::spawn(async move { fake.work(task, &label, ms, asks).await });
+                Ok(())
+            }
+            _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        }
+    }
+
+    async fn work(&self, task: TaskHandle, label: &str, ms: Duration, asks: bool) {
+        let own = self.0.name;
+        let work = async {
+            tokio::time::sleep(ms).await;
+            if asks {
+                let required = InputRequired::new().elicit("who", form(label));
+                let answers = task.require_input(&required).unwrap().await?;
+                let answers: Value = answers.parse().unwrap();
+                return Ok(format!(
+                    "{own} {label} {}",
+                    answers.pointer("/who/content/name").unwrap_or(&Value::Null)
+                ));
+            }
+            Ok::<_, mcp_sansio::task::TaskError>(format!("{own} {label}"))
+        };
+        tokio::select! {
+            done = work => match done {
+                Ok(text) => _ = task.complete(&CallToolResult::text(text)),
+                Err(_) => self.note(format!("ended {label}")),
+            },
+            () = task.cancelled() => {
+                self.note(format!("cancelled {label}"));
+                _ = task.cancel();
+            }
+        }
+    }
+}
+
+fn form(label: &str) -> ElicitParams<'static> {
+    let mut properties = Map::default();
+    properties.insert("name", PrimitiveSchema::String(StringSchema::default()));
+    ElicitParams::form(format!("who is {label}?"), ObjectSchema::new(properties))
+}
+
+impl Connect for Fake {
+    fn connect(&self, config: ClientConfig, handler: UpstreamHandler) -> ConnectFuture<'_> {
+        Box::pin(self.open(config, handler))
+    }
+}
+
+impl Handler<Server> for Fake {
+    async fn serve(&self, exchange: Exchange) {
+        let served = match &exchange.request().kind {
+            ClientRequest::ListTools(_) => {
+                let delay = *self.0.list_delay.lock().unwrap();
+                tokio::time::sleep(delay).await;
+                let names = self.0.tools.lock().unwrap().clone();
+                let tools = names.into_iter().map(|name| {
+                    let mut tool = Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap());
+                    if name.starts_with("task") {
+                        let mut execution = ToolExecution::default();
+                        execution.task_support = Some(TaskSupport::Required);
+                        tool.execution = Some(execution);
+                    }
+                    tool
+                });
+                exchange.respond(&ListToolsResult::new(tools.collect::<Vec<_>>()))
+            }
+            ClientRequest::ListResources(_) => {
+                let resource = Resource::new(self.uri(), "a");
+                exchange.respond(&ListResourcesResult::new([resource]))
+            }
+            ClientRequest::ReadResource { uri } if *uri == *self.uri() => {
+                let contents = ResourceContents::text(self.uri(), self.0.name);
+                exchange.respond(&ReadResourceResult::new([contents]))
+            }
+            // It is in no list, and needs input.
+            ClientRequest::ReadResource { uri } if *uri == *format!("ask://{}", self.0.name) => {
+                match exchange.request().input("who") {
+                    Some(answer) => {
+                        let answer: Value = answer.parse().unwrap();
+                        let contents = ResourceContents::text(uri.to_string(), answer.to_string());
+                        exchange.respond(&ReadResourceResult::new([contents]))
+                    }
+                    None => exchange.require_input(&InputRequired::new().elicit("who", form("it"))),
+                }
+            }
+            ClientRequest::ReadResource { uri } => {
+                let (code, message) = (ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource");
+                let data = json!({"uri": uri.to_str()});
+                exchange.reject_with(&ErrorObject::with(code, message, &data).unwrap())
+            }
+            ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
+                exchange.respond(&())
+            }
+            ClientRequest::CallTool(call) => {
+                let arguments = call.parse::<Value>().unwrap_or(Value::Null);
+                let name = call.name.to_str().into_owned();
+                self.call(&exchange, &name, arguments).await
+            }
+            _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+        };
+        _ = served;
+    }
+
+    fn begin(&self, handle: &Handle<Server>) {
+        self.0.handles.lock().unwrap().push(handle.clone());
+    }
+}
+
+/// Starts a gateway, and waits until its servers are connected.
+pub(crate) async fn start(fakes: &[&Fake]) -> Gateway {
+    start_with(fakes.iter().map(|fake| fake.config()).collect()).await
+}
+
+pub(crate) async fn start_with(upstreams: Vec<UpstreamConfig>) -> Gateway {
+    let gateway = Gateway::start(GatewayConfig::new("gateway", upstreams)).unwrap();
+    gateway.connected(Duration::from_secs(60)).await;
+    gateway
+}
+
+/// A client of the gateway.
+pub(crate) struct Peer {
+    pub(crate) connection: Connection,
+    pub(crate) seen: Arc<Seen>,
+}
+
+/// What a client has seen and answers.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) events: Mutex<Vec<String>>,
+    pub(crate) questions: Mutex<Vec<String>>,
+    pub(crate) name: Mutex<String>,
+}
+
+#[derive(Clone)]
+struct Answers(Arc<Seen>);
+
+impl Handler<Client> for Answers {
+    async fn serve(&self, exchange: Exchange<Client>) {
+        let served = match &exchange.request().kind {
+            ServerRequest::Elicit(_) => {
+                let message = exchange.request().params.as_ref().unwrap().get("message").unwrap();
+                let message: String = message.parse().unwrap();
+                self.0.questions.lock().unwrap().push(message);
+                let name = self.0.name.lock().unwrap().clone();
+                let answer = json!({"action": "accept", "content": {"name": name}});
+                exchange.respond(&mcp_sansio_tokio::Json(answer))
+            }
+            _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+        };
+        _ = served;
+    }
+
+    async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+        if let ClientEvent::Subscription(update) = event
+            && let mcp_sansio::event::SubscriptionNews::Changed(change) = update.news
+        {
+            let uri =
+                change.params.as_ref().and_then(|params| params.get("uri")?.parse::<String>().ok());
+            let text = format!("{} {}", change.method, uri.unwrap_or_default());
+            self.0.events.lock().unwrap().push(text.trim_end().to_owned());
+        }
+    }
+}
+
+/// Returns the configuration and the handler of a client.
+pub(crate) fn client(
+    seen: &Arc<Seen>,
+    name: &str,
+    revision: Revision,
+) -> (ClientConfig, impl Handler<Client> + use<>) {
+    let mut config = ClientConfig::new(name, "1");
+    config.revisions = RevisionSet::only(revision);
+    config.capabilities.elicitation = Some(ElicitationCapability::both());
+    config.capabilities = config.capabilities.with_tasks();
+    (config, Answers(Arc::clone(seen)))
+}
+
+impl Peer {
+    pub(crate) async fn open(gateway: &Gateway, revision: Revision, name: &str) -> Self {
+        Self::open_as(gateway, revision, name, Principal::default()).await
+    }
+
+    /// As [`open`](Self::open), for an authenticated client.
+    pub(crate) async fn open_as(
+        gateway: &Gateway,
+        revision: Revision,
+        name: &str,
+        principal: Principal,
+    ) -> Self {
+        let seen = Arc::new(Seen::default());
+        *seen.name.lock().unwrap() = name.to_owned();
+        let (config, answers) = client(&seen, name, revision);
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = tokio::io::split(theirs);
+        let options = gateway.connection_options();
+        let tasks = options.shared_tasks().unwrap().on_behalf_of(principal);
+        let options = options.tasks(tasks);
+        let (server, options, handler) = (gateway.server_config(), options, gateway.clone());
+        tokio::spawn(async move { serve_with(server, &options, reader, writer, handler).await });
+        let (reader, writer) = tokio::io::split(ours);
+        let options = ConnectionOptions::new();
+        let connection = connect_with(config, &options, reader, writer, answers).await.unwrap();
+        Self { connection, seen }
+    }
+
+    pub(crate) async fn legacy(gateway: &Gateway, name: &str) -> Self {
+        Self::open(gateway, Revision::V2025_11_25, name).await
+    }
+
+    pub(crate) async fn modern(gateway: &Gateway, name: &str) -> Self {
+        Self::open(gateway, Revision::V2026_07_28, name).await
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        self.connection.handle()
+    }
+
+    /// Calls a tool, and returns its text.
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<String, CallFailure> {
+        self.call_with(name, arguments, CallOptions::new()).await
+    }
+
+    /// As [`call`](Self::call), as a task.
+    pub(crate) async fn call_as_task(
+        &self,
+        name: &str,
+        arguments: Value,
+    ) -> Result<String, CallFailure> {
+        self.call_with(name, arguments, CallOptions::new().task(TaskOptions::new())).await
+    }
+
+    async fn call_with(
+        &self,
+        name: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<String, CallFailure> {
+        let arguments = Raw::from_serialize(&arguments).unwrap();
+        let mut params = CallToolParams::new(name.to_owned());
+        params.arguments = Some(arguments);
+        let reply = self.handle().call_method("tools/call", &params, options).await?;
+        let result: CallToolResult<'_> = reply.parse_as().unwrap();
+        Ok(result.texts().collect())
+    }
+
+    /// Returns the names of all tools.
+    pub(crate) async fn tools(&self) -> Vec<String> {
+        let tools = self.handle().list_all_tools().await.unwrap();
+        tools.iter().map(|tool| tool.name.to_string()).collect()
+    }
+
+    pub(crate) async fn read(&self, uri: &str) -> Result<String, CallFailure> {
+        let result = self.handle().read_resource(uri).await?;
+        Ok(serde_json::to_string(&result).unwrap())
+    }
+
+    pub(crate) fn events(&self) -> Vec<String> {
+        self.seen.events.lock().unwrap().clone()
+    }
+
+    pub(crate) fn questions(&self) -> Vec<String> {
+        self.seen.questions.lock().unwrap().clone()
+    }
+}
+
+/// Lets everything happen that happens at once.
+pub(crate) async fn settle() {
+    tokio::time::sleep(Duration::from_millis(200)).await;
+}
+
+/// Returns the counts of a list.
+pub(crate) fn counts(list: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::default();
+    list.into_iter().for_each(|one| *counts.entry(one).or_default() += 1);
+    counts
+}

@@ -1,0 +1,163 @@
+//! Requests through a gateway: names, results, errors, progress, cancellation, lists, resources.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod kit;
+
+use std::time::Duration;
+
+use kit::*;
+use mcp_sansio::{CallOptions, Revision};
+use mcp_sansio_tokio::CallFailure;
+use serde_json::json;
+
+/// Every combination of eras.
+#[tokio::test(start_paused = true)]
+async fn a_call_reaches_the_server_that_its_name_begins_with() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    for revision in Revision::ALL {
+        let client = Peer::open(&gateway, revision, "c").await;
+        for name in ["old", "new"] {
+            let text = client.call(&format!("{name}__whoami"), json!({})).await.unwrap();
+            assert_eq!(text, name, "{revision:?}");
+        }
+        let failure = client.call("other__whoami", json!({})).await.unwrap_err();
+        assert!(failure.to_string().contains("no server here has this name"), "{failure}");
+        let failure = client.call("old__fail", json!({})).await.unwrap_err();
+        let CallFailure::PeerError(error) = failure else { panic!("{failure}") };
+        assert_eq!((error.code.get(), error.message.to_string()), (-7, "it does not work".into()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_follow_the_rules_of_their_server() {
+    let (one, two) = (Fake::legacy("one"), Fake::modern("two"));
+    let (mut first, mut second) = (one.config(), two.config());
+    first.names.prefix = String::new();
+    first.names.allow = vec!["whoami".into(), "e*".into()];
+    first.names.rename.insert("echo".into(), "say".into());
+    second.names.prefix = String::new();
+    second.names.deny = vec!["task*".into(), "ask*".into(), "hang".into()];
+    let gateway = start_with(vec![first, second]).await;
+    let client = Peer::legacy(&gateway, "c").await;
+    let expected = ["whoami", "say", "echo", "slow", "fail", "progress"];
+    assert_eq!(client.tools().await, expected);
+    // The first server with a name has it.
+    assert_eq!(client.call("whoami", json!({})).await.unwrap(), "one");
+    assert_eq!(client.call("say", json!({"a": 1})).await.unwrap(), r#"{"a":1}"#);
+    assert_eq!(client.call("slow", json!({"label": "x"})).await.unwrap(), "two x");
+    for hidden in ["task", "hang", "ask"] {
+        let failure = client.call(hidden, json!({})).await.unwrap_err();
+        assert!(
+            failure.to_string().contains("no server here has this name"),
+            "{hidden}: {failure}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_and_cancellation_pass() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    for client in [Peer::legacy(&gateway, "a").await, Peer::modern(&gateway, "b").await] {
+        for fake in ["old", "new"] {
+            let params = json!({"name": format!("{fake}__progress")});
+            let params = mcp_sansio_tokio::Json(params);
+            let options = CallOptions::new().progress();
+            let mut call = client.handle().call_method("tools/call", &params, options);
+            let mut updates = Vec::new();
+            while let Some(update) = call.progress().next().await {
+                updates.push((update.progress.to_string(), update.message.unwrap().to_string()));
+            }
+            call.await.unwrap();
+            let expected = ["1", "2", "3"].map(|step| (step.to_owned(), "going".to_owned()));
+            assert_eq!(updates, expected, "{fake}");
+        }
+    }
+    let client = Peer::modern(&gateway, "c").await;
+    for fake in [&old, &new] {
+        let name = fake.uri()[7..10].to_owned();
+        let tool = format!("{name}__hang");
+        let call = client.call(&tool, json!({"label": "h"}));
+        assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
+        settle().await;
+        assert_eq!(fake.journal(), ["begun h", "cancelled h"]);
+    }
+    let status = gateway.status();
+    assert!(status.upstreams.iter().all(|upstream| upstream.calls == 0), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_does_not_wait_for_a_slow_server_and_is_announced_later() {
+    let (fast, slow) = (Fake::modern("fast"), Fake::modern("slow"));
+    slow.set_list_delay(Duration::from_secs(20));
+    let gateway = start(&[&fast, &slow]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    let filter = mcp_sansio::model::SubscriptionFilter::new().with_tools();
+    client.handle().subscribe(&filter).unwrap();
+    settle().await;
+    let before = tokio::time::Instant::now();
+    let tools = client.tools().await;
+    assert_eq!(before.elapsed().as_secs(), 10);
+    assert!(tools.iter().all(|tool| tool.starts_with("fast__")) && tools.len() == TOOLS.len());
+    assert_eq!(client.events(), Vec::<String>::new());
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert_eq!(client.events(), ["notifications/tools/list_changed"]);
+    assert_eq!(client.tools().await.len(), 2 * TOOLS.len());
+}
+
+/// A list is read once for all clients, and again after a change.
+#[tokio::test(start_paused = true)]
+async fn changed_lists_are_read_again_and_announced() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    let clients = [Peer::legacy(&gateway, "a").await, Peer::modern(&gateway, "b").await];
+    let filter = mcp_sansio::model::SubscriptionFilter::new().with_tools();
+    for client in &clients {
+        client.handle().subscribe(&filter).unwrap();
+        assert_eq!(client.tools().await.len(), 2 * TOOLS.len());
+    }
+    settle().await;
+    old.set_tools(&["whoami"]);
+    settle().await;
+    new.set_tools(&["echo"]);
+    settle().await;
+    for client in &clients {
+        assert_eq!(client.events(), ["notifications/tools/list_changed"; 2]);
+        assert_eq!(client.tools().await, ["old__whoami", "new__echo"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_are_found_and_their_changes_announced() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    let clients = [Peer::legacy(&gateway, "a").await, Peer::modern(&gateway, "b").await];
+    for client in &clients {
+        for fake in [&old, &new] {
+            assert!(client.read(&fake.uri()).await.unwrap().contains(&fake.uri()));
+            let filter = mcp_sansio::model::SubscriptionFilter::new().with_resource(fake.uri());
+            client.handle().subscribe(&filter).unwrap();
+        }
+        let failure = client.read("fake://nowhere").await.unwrap_err();
+        let CallFailure::PeerError(error) = failure else { panic!("{failure}") };
+        assert!(error.is_resource_not_found(), "{error}");
+    }
+    settle().await;
+    old.update_resource();
+    new.update_resource();
+    settle().await;
+    for client in &clients {
+        let expected = ["fake://old/a", "fake://new/a"]
+            .map(|uri| format!("notifications/resources/updated {uri}"));
+        assert_eq!(client.events(), expected);
+    }
+    // The last subscription to a resource ends that of the gateway.
+    assert_eq!(gateway.status().subscribers, 2);
+    for client in clients {
+        client.connection.close(Duration::ZERO).await.unwrap();
+    }
+    settle().await;
+    assert_eq!(gateway.status().subscribers, 0);
+}
