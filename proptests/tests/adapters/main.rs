@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod blocking;
+mod for_gateways;
 mod http;
 mod in_memory;
 mod official_sdk;
