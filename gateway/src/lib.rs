@@ -49,3 +49,8 @@ mod upstream;
 pub use gateway::{DuplicateServer, Gateway};
 pub use status::{Reloaded, Status, UpstreamEvent, UpstreamState, UpstreamStatus};
 pub use upstream::{Connect, ConnectFuture, UpstreamHandler};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::file::{ConfigError, mistake};
 use super::{
-    CommandConfig, HttpConfig, NameRules, OAuthConfig, Sharing, UpstreamConfig, UpstreamTransport,
+    CommandConfig, HttpConfig, LONGEST, NameRules, OAuthConfig, Sharing, UpstreamConfig,
+    UpstreamTransport,
 };
 
 /// A server. Members that only other hosts know are ignored.
@@ -167,9 +168,6 @@ impl OfServer {
 
 /// The most calls that the file can allow: a connection takes few more.
 const MOST: usize = 1_000;
-
-/// The longest time that the file can set.
-const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 fn duration(seconds: f64) -> Option<Duration> {
     let time = Duration::try_from_secs_f64(seconds).ok()?;

@@ -198,7 +198,7 @@ impl Gateway {
 /// A place among the calls of a server.
 pub(super) struct Entered {
     upstream: Arc<Upstream>,
-    pub(super) place: Arc<Place>,
+    place: Arc<Place>,
 }
 
 /// Refuses a request that no server is for.

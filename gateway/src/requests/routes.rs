@@ -142,10 +142,7 @@ impl Routes {
         &'r self,
         granted: Option<&'r Scopes>,
     ) -> impl Iterator<Item = &'r Arc<Upstream>> + Clone {
-        self.upstreams.iter().filter(move |upstream| {
-            let needed = &upstream.config.scopes;
-            needed.is_empty() || granted.is_some_and(|granted| granted.covers(needed))
-        })
+        self.upstreams.iter().filter(move |upstream| is_permitted(upstream, granted))
     }
 
     /// Returns the header fields in which modern clients repeat the arguments of a tool, as far as its list is known.
@@ -168,10 +165,7 @@ impl Routes {
         exchange: &Exchange,
     ) -> impl Iterator<Item = &Arc<Upstream>> + Clone {
         let granted = granted(exchange);
-        self.upstreams.iter().filter(move |upstream| {
-            let needed = &upstream.config.scopes;
-            needed.is_empty() || granted.as_ref().is_some_and(|granted| granted.covers(needed))
-        })
+        self.upstreams.iter().filter(move |upstream| is_permitted(upstream, granted.as_ref()))
     }
 
     /// Returns the scopes that a tool, a prompt or a resource needs, from the name or the URI in the request.
@@ -189,6 +183,12 @@ impl Routes {
         let upstream = upstreams.into_iter().find(is_it);
         upstream.map_or_else(Scopes::none, |upstream| upstream.config.scopes.clone())
     }
+}
+
+/// Whether a client with these scopes may use a server.
+fn is_permitted(upstream: &Upstream, granted: Option<&Scopes>) -> bool {
+    let needed = &upstream.config.scopes;
+    needed.is_empty() || granted.is_some_and(|granted| granted.covers(needed))
 }
 
 fn owners<'u>(

@@ -244,7 +244,7 @@ impl Lists {
         }
     }
 
-    /// Whether the caller has to [read](Self::read) the list.
+    /// Whether the caller has to [read](Reading::read) the list.
     pub(super) fn begin(&self, kind: ListKind) -> bool {
         let is_announced = self.is_announced.load(Ordering::Relaxed);
         self.of(kind).send_if_modified(|list| {

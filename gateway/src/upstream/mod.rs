@@ -244,9 +244,3 @@ const MOST_CHARACTERS: usize = 500;
 
 /// How many times longer than a client a list is waited for, so that the next request finds it.
 const LIST_PATIENCE: u32 = 6;
-
-impl Drop for Upstream {
-    fn drop(&mut self) {
-        self.stop(Duration::ZERO);
-    }
-}

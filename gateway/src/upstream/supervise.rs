@@ -26,7 +26,7 @@ impl Upstream {
         let mut stopped = self.stop.subscribe();
         let mut stop = pin!(async move {
             let stop = stopped.wait_for(Option::is_some).await;
-            // Without a sender, nothing uses the server.
+            // The sender lives as long as this value.
             stop.map_or(Duration::ZERO, |stop| stop.unwrap_or_default())
         });
         let mut backoff = Backoff::new();
