@@ -1,19 +1,17 @@
-//! The gateway over HTTP: clients with sessions and without, principals, scopes, operators.
+//! The gateway over HTTP: clients with sessions and without, principals, limits, subscriptions.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod kit;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kit::*;
-use mcp_sansio::http::{HttpClientConfig, RequestSource};
+use mcp_sansio::http::RequestSource;
 use mcp_sansio::{Principal, Revision};
 use mcp_sansio_gateway::Gateway;
 use mcp_sansio_gateway::config::Sharing;
-use mcp_sansio_http::{Endpoint, EndpointOptions, InMemory, connect_with};
-use mcp_sansio_tokio::ConnectionOptions;
+use mcp_sansio_http::{Endpoint, EndpointOptions};
 use serde_json::json;
 
 /// Returns the endpoint of a gateway, whose clients name themselves in the header field `x-user`.
@@ -29,17 +27,7 @@ fn endpoint(gateway: &Gateway) -> Endpoint {
 
 /// Connects a client to an endpoint, as this user.
 async fn open(endpoint: &Endpoint, revision: Revision, user: u64, name: &str) -> Peer {
-    let seen = Arc::new(Seen::default());
-    *seen.name.lock().unwrap() = name.to_owned();
-    let mut http = HttpClientConfig::new("http://localhost/mcp");
-    http.header("x-user", &user.to_string()).unwrap();
-    let transport =
-        hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
-            .build(InMemory::new(endpoint.clone()));
-    let (config, answers) = client(&seen, name, revision);
-    let options = ConnectionOptions::new();
-    let connection = connect_with(config, http, &options, transport, answers).await.unwrap();
-    Peer { connection, seen }
+    Peer::over_http(endpoint, revision, ("x-user", &user.to_string()), name).await
 }
 
 /// A session that several clients share does not tell which of them a request is for. It is refused, and not shown to

@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "no test uses everything")]
 
-use std::collections::BTreeMap;
+mod over_http;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -501,11 +502,4 @@ impl Peer {
 /// Lets everything happen that happens at once.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(200)).await;
-}
-
-/// Returns the counts of a list.
-pub(crate) fn counts(list: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::default();
-    list.into_iter().for_each(|one| *counts.entry(one).or_default() += 1);
-    counts
 }
