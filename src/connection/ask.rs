@@ -269,23 +269,26 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Sends a request again under the same handle. Under the next id, its new params replace the kept ones.
+    ///
+    /// Fails if the request may not be sent at present: a client that negotiates anew has no session, and the next
+    /// session may lack what the previous one had.
     pub(super) fn ask_again(
         &mut self,
         cx: &mut Cx<'_, '_>,
         (call, new_id): (CallId, NewId),
         method: &str,
         params: &dyn Payload,
-    ) -> Result<(), EncodeError> {
+    ) -> Result<(), CallError> {
         let is_next = new_id == NewId::Next;
         let (Some(asked), Some(own_id)) = (self.outgoing.get(call.0), self.outgoing.id(call.0))
         else {
-            return Err(EncodeError::Payload);
+            return Err(CallError::Closed);
         };
+        if self.must_hold(method) {
+            return Err(NotAllowed::Revision.into());
+        }
         let id = if is_next { self.outgoing.next_id() } else { own_id };
-        let rule = asked.kind.map(RequestKind::rule);
-        let form = rule
-            .zip(self.session.negotiated)
-            .map(|(rule, negotiated)| rule.params(negotiated.revision));
+        let form = self.session.clear_request(cx, method, asked.kind)?.form;
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let added =
             AddedMembers { wants_progress: asked.progress.is_wanted(), ..AddedMembers::default() };

@@ -113,11 +113,11 @@ pub(super) fn send_again<C: Recycle>(
     }
     match sent {
         Ok(()) => {}
-        Err(EncodeError::Full) if !at.cx.out.outbox(route).is_empty() => {
+        Err(CallError::Encode(EncodeError::Full)) if !at.cx.out.outbox(route).is_empty() => {
             at.below.outgoing.wait(at.call.0, Wait::Retry(Some(PACE)), at.cx.now);
         }
         // The outbox can never hold the request.
-        Err(error) => stuck(at, error.into()),
+        Err(error) => stuck(at, error),
     }
 }
 

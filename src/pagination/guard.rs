@@ -75,7 +75,8 @@ pub enum PageStop {
     /// The list has more bytes than [`PageLimits::bytes`].
     #[error("the list has too many bytes")]
     TooManyBytes,
-    /// The outbox has no room for the request for the next page.
+    /// The outbox has no room for the request for the next page, or the request is not allowed: the client negotiates
+    /// anew because a known revision was wrong, or has negotiated anew and the session does not allow the method.
     #[error("the next page could not be asked for")]
     NotSent,
 }

@@ -7,10 +7,13 @@ use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
 use mcp_sansio::pagination::{PageLimits, PageStop};
-use mcp_sansio::{CallOptions, ClientEvent, Outcome};
-use mcp_sansio_proptests::ClientSide;
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, Revision};
+use mcp_sansio_proptests::{ClientSide, config};
 
-use super::kit::{asked, complete, connected, ended, error, is_alive, malformed, result, tagged};
+use super::kit::{
+    INITIALIZED, SESSION, absorb, asked, begun, complete, connected, ended, error, initialize,
+    is_alive, malformed, only, result, tagged,
+};
 
 fn list<M: PagedMethod>(side: &mut ClientSide, paging: Paging) -> mcp_sansio::CallId {
     side.client.list::<M>(paging, CallOptions::new(), side.now, &mut side.out).unwrap()
@@ -175,4 +178,52 @@ fn a_later_page_is_corrected_like_any_request() {
     side.sent();
     assert_eq!(side.receive(&error(3, -32022, super::kit::SUPPORTED)), None);
     assert_eq!(side.sent(), [asked(4, "tools/list", r#""cursor":"a""#)]);
+}
+
+/// A client that knew the server as modern, reads a list, and negotiates anew because the probe was not answered.
+fn mistaken() -> (ClientSide, mcp_sansio::CallId) {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(Revision::V2026_07_28);
+    let mut side = begun(config);
+    assert!(matches!(only(side.outcomes()), Some(ClientEvent::Connected(_))));
+    let call = list::<ListTools>(&mut side, Paging::default());
+    assert_eq!(side.sent(), [asked(1, "server/discover", ""), asked(2, "tools/list", "")]);
+    assert_eq!(side.elapse(10_000), []);
+    assert_eq!(side.sent(), [initialize(3, "2025-11-25")]);
+    (side, call)
+}
+
+/// Proves L-LIFE-04, L-LIFE-06: a page that arrives while the client negotiates anew is the last one.
+#[test]
+fn no_page_is_asked_for_while_the_client_negotiates_anew() {
+    let (mut side, call) = mistaken();
+    let (over, outcome) = ended(side.receive(&result(2, &page("tools", r#","nextCursor":"a""#))));
+    assert_eq!(over, call);
+    assert!(matches!(outcome, Outcome::Truncated { stop: PageStop::NotSent, .. }), "{outcome:?}");
+    assert_eq!(side.sent(), [""; 0]);
+    absorb(side.receive(&result(3, SESSION)));
+    assert_eq!(side.sent(), [INITIALIZED]);
+}
+
+/// Proves L-CAP-03: in the session, the list continues only if the server has declared it.
+#[test]
+fn a_list_continues_in_the_next_session_if_it_is_declared() {
+    for (session, is_declared) in
+        [(SESSION.to_owned(), true), (SESSION.replace("tools", "logging"), false)]
+    {
+        let (mut side, call) = mistaken();
+        absorb(side.receive(&result(3, &session)));
+        assert_eq!(side.sent(), [INITIALIZED]);
+        let event = side.receive(&result(2, &page("tools", r#","nextCursor":"a""#)));
+        if is_declared {
+            assert!(matches!(event, Some(ClientEvent::Page(_))), "{event:?}");
+            let next = r#"{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"cursor":"a"}}"#;
+            assert_eq!(side.sent(), [next]);
+        } else {
+            let (over, outcome) = ended(event);
+            assert_eq!(over, call);
+            assert!(matches!(outcome, Outcome::Truncated { stop: PageStop::NotSent, .. }));
+            assert_eq!(side.sent(), [""; 0]);
+        }
+    }
 }
