@@ -51,7 +51,9 @@ pub struct EndpointOptions {
     /// four times the length of their bodies, unread responses and events, and the state of sessions, with or
     /// without an open response. Default 512 MiB.
     ///
-    /// At the limit a request is refused with 503 and `Retry-After`, and open requests continue. The state of a
+    /// At the limit a request is refused with 503 and `Retry-After`, and open requests continue. An eighth is reserved
+    /// for requests that count at most 256 KiB, whose bodies have about 60 KiB, and at most a sixteenth of this number: other
+    /// requests do not displace them. The state of a
     /// session has limits of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
     /// [`HttpServerConfig::kept_bytes`]).
     pub bytes: usize,

@@ -12,7 +12,7 @@ use mcp_sansio::ErrorCode;
 use mcp_sansio::http::Reply;
 use tokio::time::Instant;
 
-use crate::budget::Share;
+use crate::budget::{BYTES_PER_BODY_BYTE, Share};
 use crate::endpoint::Inner;
 
 /// The maximum pause within a body.
@@ -28,6 +28,8 @@ impl Inner {
         if (limit as u64) < body.size_hint().lower() {
             return Err(self.validator.too_large());
         }
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(limit);
+        share.expect(BYTES_PER_BODY_BYTE * announced)?;
         let mut body = pin!(body);
         let mut read = BytesMut::new();
         // The deadline begins at the first wait; usually the body has already arrived.
@@ -55,8 +57,7 @@ impl Inner {
             if limit < read.len() + data.remaining() {
                 return Err(self.validator.too_large());
             }
-            // The factor covers the bytes read, the handler's copy, its result, and the state of the connection.
-            share.grow(4 * data.remaining())?;
+            share.grow(BYTES_PER_BODY_BYTE * data.remaining())?;
             if read.is_empty() && body.is_end_stream() {
                 return Ok(data.copy_to_bytes(data.remaining()));
             }

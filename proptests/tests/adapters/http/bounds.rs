@@ -172,7 +172,7 @@ async fn an_idle_connection_of_http2_ends() {
 #[tokio::test]
 async fn bytes_kept_after_a_disconnect_count_until_released() {
     let mut options = EndpointOptions::new();
-    options.bytes = 100_000;
+    options.bytes = 110_000;
     let mut served = Served::with(server_config(), options, Duration::ZERO).await;
     let mut raw = Raw::connect(served.address).await;
     let session = raw.initialize("2025-11-25").await;
@@ -197,7 +197,7 @@ async fn bytes_kept_after_a_disconnect_count_until_released() {
 #[tokio::test]
 async fn unread_events_of_an_open_stream_count() {
     let mut options = EndpointOptions::new();
-    options.bytes = 60_000;
+    options.bytes = 70_000;
     let served = Served::with(server_config(), options, Duration::ZERO).await;
     let mut raw = Raw::connect(served.address).await;
     let session = raw.initialize("2025-06-18").await;
@@ -223,6 +223,38 @@ async fn unread_events_of_an_open_stream_count() {
     assert_eq!(raw.answer().await.status(), "200");
     drop(body);
     keeps(&served, |bytes| bytes == 0).await;
+}
+
+/// A session whose client reads nothing keeps more than the endpoint has room for. Small requests of others are served
+/// nevertheless.
+#[tokio::test]
+async fn small_requests_have_a_reserve() {
+    let mut options = EndpointOptions::new();
+    options.bytes = 160_000;
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-06-18").await;
+    let response = served.endpoint.handle(request(&served, listen(&session, ""))).await;
+    assert_eq!(response.status(), 200);
+    let mut begun = Raw::connect(served.address).await;
+    begun.send(unfinished(30_000)).await;
+    keeps(&served, |bytes| 120_000 < bytes).await;
+    raw.send(legacy(&session, 1, "chat", "1000")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    keeps(&served, |bytes| 160_000 < bytes).await;
+    let mut other = Raw::connect(served.address).await;
+    other.send(modern(1, "echo", &"x".repeat(2_000))).await;
+    assert_eq!(other.answer().await.status(), "503");
+    let mut small = Raw::connect(served.address).await;
+    for number in 2..10 {
+        small.send(modern(number, "echo", "hello")).await;
+        assert_eq!(small.answer().await.status(), "200");
+    }
+    drop((response, begun));
+    keeps(&served, |bytes| bytes < 100_000).await;
+    let mut again = Raw::connect(served.address).await;
+    again.send(modern(1, "echo", &"x".repeat(2_000))).await;
+    assert_eq!(again.answer().await.status(), "200");
 }
 
 /// Unread events of a modern subscription count as well; unread events of a session that ends no longer count.
