@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(written(Instant::from_millis(millis)), text);
         }
         let epoch = read("1970-01-01T00:00:00Z").expect("a time");
-        for millis in (0..5_000_000_000_000).step_by(98_765_432_101) {
+        for millis in (0..50).map(|index| index * 98_765_432_101) {
             let text = written(Instant::from_millis(millis));
             let read = read(&text).expect("a time");
             assert_eq!(read - epoch, i128::from(millis) * 1_000_000, "{text}");

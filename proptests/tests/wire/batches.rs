@@ -1,10 +1,13 @@
 //! JSON-RPC batches, which only 2025-03-26 has: responses to batches of the peer, and batches of this side.
 
+use std::collections::BTreeMap;
+
 use mcp_sansio::call::Cancellation;
-use mcp_sansio::error::{BatchError, NotAllowed, ViolationKind};
+use mcp_sansio::error::{BatchError, NotAllowed, NotifyError, ViolationKind};
 use mcp_sansio::event::{CancelCause, Expiry, UnmatchedCause};
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::schema::{EncodeError, Json};
 use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
     CallError, CallId, CallOptions, Cause, ClientEvent, Frames, IncomingId, Limits, Outcome,
@@ -176,6 +179,28 @@ fn a_batch_leaves_whole_or_not_at_all() {
     });
     assert_eq!(initialize, Err(BatchError::Call(CallError::Reserved)));
     assert_eq!(side.sent(), [""; 0]);
+}
+
+/// A notification that cannot be written is not in the batch. The messages before and behind it may be sent.
+#[test]
+fn a_notification_that_cannot_be_written_leaves_nothing_in_the_batch() {
+    let mut side = client();
+    let share = Json(BTreeMap::from([("share", f64::NAN)]));
+    let call = side.client.batch(side.now, &mut side.out, |batch| {
+        let call = batch.call_method("x/a", &(), CallOptions::new())?;
+        let refused = batch.notify_method("x/note", &share);
+        assert_eq!(refused, Err(NotifyError::Encode(EncodeError::NotFinite)));
+        batch.notify_method("x/other", &())?;
+        Ok::<_, BatchError>(call)
+    });
+    assert!(call.is_ok());
+    assert_eq!(
+        side.sent(),
+        [concat!(
+            r#"[{"jsonrpc":"2.0","id":2,"method":"x/a"},"#,
+            r#"{"jsonrpc":"2.0","method":"x/other"}]"#
+        )]
+    );
 }
 
 /// Proves L-BATCH-08: both kinds are handled, and a violation is reported.
