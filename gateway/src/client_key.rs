@@ -1,7 +1,9 @@
 //! [`ClientKey`]: what distinguishes a client of the gateway from others.
 
+use mcp_sansio::http::RequestSource;
 use mcp_sansio::request::Requestor;
 use mcp_sansio::{ConnectionNumber, Principal};
+use mcp_sansio_http::HttpRequest;
 use mcp_sansio_tokio::Exchange;
 
 /// A client. Two requests with equal keys come from the same client; the reverse does not hold.
@@ -30,5 +32,17 @@ impl ClientKey {
     /// Whether later requests of the client have the same key.
     pub(crate) const fn is_lasting(self) -> bool {
         !matches!(self, Self::Connection(_))
+    }
+}
+
+/// Returns the sender of a request for limits per client, which count all sessions of a network together, like those of the
+/// endpoint ([`RequestSource::client`]).
+pub(crate) fn for_limits(exchange: &Exchange) -> Requestor {
+    let requestor = exchange.request().context.requestor;
+    match (requestor, exchange.extension::<HttpRequest>().and_then(HttpRequest::address)) {
+        (Requestor::Session(_), Some(address)) => {
+            RequestSource::default().address(address).client().unwrap_or(requestor)
+        }
+        _ => requestor,
     }
 }

@@ -17,6 +17,7 @@ use mcp_sansio_tokio::{
 };
 use tokio::time::Instant;
 
+use crate::budget::Budget;
 use crate::client_key::ClientKey;
 use crate::config::{GatewayConfig, UpstreamConfig};
 use crate::requests::parking::Parking;
@@ -90,6 +91,7 @@ impl Gateway {
             clients: ConnectionGroup::new(),
             level: Arc::default(),
             observer: config.observer.clone(),
+            budget: Budget::new(config.kept_bytes),
         };
         let start = |upstream: &UpstreamConfig| Upstream::start(&of_gateway, upstream.clone());
         let upstreams = config.upstreams.iter().map(start).collect();
@@ -195,7 +197,11 @@ impl Gateway {
             reloaded.stopped.push(upstream.config.name.clone());
             upstream.stop(upstream.config.drain);
         }
-        if !reloaded.started.is_empty() || !reloaded.stopped.is_empty() {
+        // The order decides which server has a name or a resource that several servers have.
+        let is_same = |(old, new): (&Arc<Upstream>, &Arc<Upstream>)| Arc::ptr_eq(old, new);
+        let is_unchanged = old.upstreams.len() == routes.upstreams.len()
+            && old.upstreams.iter().zip(&routes.upstreams).all(is_same);
+        if !is_unchanged {
             self.inner.subscribers.rewatch(&routes);
             for list in [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources] {
                 self.inner.of_gateway.clients.list_changed(list);

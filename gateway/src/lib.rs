@@ -16,7 +16,8 @@
 //! # Who a client is
 //!
 //! Input that a server asks for, log messages, tasks and request state belong to one client. A client is an authenticated
-//! principal; without one, a session; without that, a connection. If a server of the legacy era asks for input and does not
+//! principal; without one, a session; without that, a connection. Limits per client count clients without a principal by
+//! network, as [`RequestSource`](mcp_sansio::http::RequestSource) describes. If a server of the legacy era asks for input and does not
 //! say for which call, the gateway passes the request on only if all calls in progress there are of one client. One case
 //! remains: the request comes after the end of its call, and only calls of another client are in progress. Where that
 //! matters, give each client its own session ([`config::Sharing::PerClient`]).
@@ -33,11 +34,14 @@
 //! - Calls that wait for a modern client to bring input ([`config::GatewayConfig::most_parked`]). They are lost with the
 //!   process: the client then gets `-32602`, and calls again.
 //! - Tasks, as long as their clients asked for. They are lost with the process as well.
+//! - The params of tool calls that are tasks of sessions at modern servers, until they end
+//!   ([`config::GatewayConfig::kept_bytes`]).
 //! - The last lists of each server.
 //!
 //! The endpoint bounds everything else ([`mcp_sansio_http::EndpointOptions`]).
 #![forbid(unsafe_code)]
 
+mod budget;
 mod client_key;
 pub mod config;
 mod gateway;

@@ -90,11 +90,12 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         say(&format!("{} servers", config.upstreams.len()));
         return Ok(ExitCode::SUCCESS);
     }
+    let fixed = Arc::new(fixed(&config, &serve_config));
     config.observer = Some(Observer::new(report));
     let gateway = Gateway::start(config).map_err(|error| error.to_string())?;
     let reload = {
-        let (gateway, arguments) = (gateway.clone(), Arc::clone(&arguments));
-        move || reload(gateway.clone(), Arc::clone(&arguments))
+        let gateway = gateway.clone();
+        move || reload(gateway.clone(), Arc::clone(&arguments), Arc::clone(&fixed))
     };
     tokio::spawn(reload_on_signal(reload.clone()));
     if serve_config.listen.is_none() {
@@ -180,9 +181,26 @@ fn read_file(path: &Path) -> Result<ConfigFile, String> {
     ConfigFile::parse(&text, variable).map_err(|error| problem(&error))
 }
 
+/// What a reload does not change.
+type Fixed = (String, Option<String>, Option<[u8; 32]>, usize, ServeConfig);
+
+fn fixed(config: &GatewayConfig, serve: &ServeConfig) -> Fixed {
+    let GatewayConfig { name, instructions, state_key, page_size, .. } = config;
+    (name.clone(), instructions.clone(), *state_key, *page_size, serve.clone())
+}
+
 /// Reads the file again.
-async fn reload(gateway: Gateway, arguments: Arc<Arguments>) -> Result<Reloaded, String> {
-    let (config, _) = read(&arguments)?;
+async fn reload(
+    gateway: Gateway,
+    arguments: Arc<Arguments>,
+    fixed_at_start: Arc<Fixed>,
+) -> Result<Reloaded, String> {
+    let (config, serve) = read(&arguments)?;
+    if fixed(&config, &serve) != *fixed_at_start {
+        say(
+            "the member `gateway` of the file has changed: a reload leaves it, a new start uses it",
+        );
+    }
     let reloaded = gateway.reload(config.upstreams).await.map_err(|error| error.to_string())?;
     let names = |what: &str, names: &[String]| match names.is_empty() {
         true => String::new(),
@@ -246,9 +264,6 @@ async fn stop_signal() {
 
 fn upstream(text: &str) -> Result<UpstreamConfig, String> {
     let (name, command) = text.split_once('=').ok_or("not of the form NAME=COMMAND")?;
-    if name.is_empty() || !name.chars().all(|one| one.is_ascii_alphanumeric() || one == '-') {
-        return Err("the name of a server has letters, digits and - only".into());
-    }
     let mut words = words(command)?.into_iter();
     let mut config = CommandConfig::new(words.next().ok_or("there is no command")?);
     config.arguments = words.collect();

@@ -26,7 +26,7 @@ use crate::gateway::Gateway;
 use crate::status::Reloaded;
 
 /// How a gateway is served over HTTP.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeConfig {
     /// The address for clients.
@@ -89,7 +89,7 @@ impl TlsFiles {
 
 /// The access control of the endpoint: access tokens in the format of JWT, which are issued for the gateway. They are not
 /// passed on to the servers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthorizationConfig {
     /// The URL of the endpoint, for which tokens are issued.

@@ -4,29 +4,35 @@
 
 mod kit;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use kit::*;
 use mcp_sansio::http::RequestSource;
-use mcp_sansio::{Principal, Revision};
+use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::{CallOptions, Principal, Revision};
 use mcp_sansio_gateway::Gateway;
 use mcp_sansio_gateway::config::Sharing;
 use mcp_sansio_http::{Endpoint, EndpointOptions};
+use mcp_sansio_tokio::{Json, PendingCall};
 use serde_json::json;
 
-/// Returns the endpoint of a gateway, whose clients name themselves in the header field `x-user`.
+/// Returns the endpoint of a gateway, whose clients send their numbers, or only their addresses, in the header field `x-user`.
 fn endpoint(gateway: &Gateway) -> Endpoint {
     let mut options = EndpointOptions::new();
     options.connection = gateway.connection_options();
     let options = options.identify(|head| {
-        let user = head.headers.get("x-user").and_then(|user| user.to_str().ok()?.parse().ok());
-        Ok(RequestSource::from(Principal::new(user.unwrap_or(0))))
+        let user = head.headers.get("x-user").unwrap().to_str().unwrap();
+        Ok(match user.parse::<IpAddr>() {
+            Ok(address) => RequestSource::default().address(address),
+            Err(_) => Principal::new(user.parse().unwrap()).into(),
+        })
     });
     Endpoint::with(gateway.server_config(), options, gateway.clone())
 }
 
-/// Connects a client to an endpoint, as this user.
-async fn open(endpoint: &Endpoint, revision: Revision, user: u64, name: &str) -> Peer {
+/// Connects a client to an endpoint, as this user or from this address.
+async fn open(endpoint: &Endpoint, revision: Revision, user: impl ToString, name: &str) -> Peer {
     Peer::over_http(endpoint, revision, ("x-user", &user.to_string()), name).await
 }
 
@@ -97,10 +103,10 @@ async fn a_request_state_belongs_to_its_client() {
     let endpoint = endpoint(&gateway);
     let ann = open(&endpoint, Revision::V2026_07_28, 1, "ann").await;
     let bob = open(&endpoint, Revision::V2026_07_28, 2, "bob").await;
-    let options = mcp_sansio::CallOptions::new().input_by_hand();
+    let options = CallOptions::new().input_by_hand();
     for name in ["old__ask", "new__ask"] {
         let params = json!({"name": name, "arguments": {"label": "x"}});
-        let call = ann.handle().call_method("tools/call", &mcp_sansio_tokio::Json(params), options);
+        let call = ann.handle().call_method("tools/call", &Json(params), options);
         let failure = call.await.unwrap_err();
         let mcp_sansio_tokio::CallFailure::InputRequired(required) = failure else {
             panic!("{failure}")
@@ -109,12 +115,18 @@ async fn a_request_state_belongs_to_its_client() {
         let key = required.get("inputRequests").unwrap().members().next().unwrap().0.to_string();
         let answer = json!({key: {"action": "accept", "content": {"name": "ann"}}});
         let params = json!({"name": name, "arguments": {"label": "x"}, "requestState": state, "inputResponses": answer});
-        let params = mcp_sansio_tokio::Json(params);
+        let params = Json(params);
         let stolen = bob.handle().call_method("tools/call", &params, options).await.unwrap_err();
         assert!(stolen.to_string().contains("is not one of this request"), "{name}: {stolen}");
         let reply = ann.handle().call_method("tools/call", &params, options).await.unwrap();
         assert!(reply.raw().as_json().contains(r#"x \"ann\""#), "{name}: {reply:?}");
     }
+}
+
+fn slow_call(client: &Peer, number: usize) -> PendingCall {
+    let arguments = json!({"label": number.to_string(), "ms": 1_000});
+    let params = Json(json!({"name": "one__slow", "arguments": arguments}));
+    client.handle().call_method("tools/call", &params, CallOptions::new())
 }
 
 /// A client with many calls gets no more than its part of the places.
@@ -127,19 +139,50 @@ async fn a_client_with_many_calls_delays_no_other() {
     let endpoint = endpoint(&gateway);
     let ann = open(&endpoint, Revision::V2026_07_28, 1, "ann").await;
     let bob = open(&endpoint, Revision::V2026_07_28, 2, "bob").await;
-    let calls: Vec<_> = (0..20)
-        .map(|number| {
-            let params = json!({"name": "one__slow", "arguments": {"label": number.to_string(), "ms": 1_000}});
-            let options = mcp_sansio::CallOptions::new();
-            ann.handle().call_method("tools/call", &mcp_sansio_tokio::Json(params), options)
-        })
-        .collect();
+    let calls: Vec<_> = (0..20).map(|number| slow_call(&ann, number)).collect();
     settle().await;
     let before = tokio::time::Instant::now();
     assert_eq!(bob.call("one__slow", json!({"label": "bob", "ms": 100})).await.unwrap(), "one bob");
     assert!(before.elapsed() < Duration::from_millis(200));
     for call in calls {
         call.await.unwrap();
+    }
+}
+
+/// Clients that are not authenticated count by network, however many sessions they open. A client with few calls gets the next
+/// free place.
+#[tokio::test(start_paused = true)]
+async fn a_network_with_many_sessions_delays_no_other() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let one = Fake::modern("one");
+        let mut config = one.config();
+        (config.most_calls, config.most_calls_of_client) = (4, 2);
+        let gateway = start_with(vec![config]).await;
+        let endpoint = endpoint(&gateway);
+        let mut crowd = Vec::new();
+        for network in 0..10 {
+            let address = format!("2001:db8::{}:{network:x}", network % 2);
+            crowd.push(open(&endpoint, revision, address, "crowd").await);
+        }
+        let calls = |peer: &Peer| (0..4).map(|number| slow_call(peer, number)).collect::<Vec<_>>();
+        let first: Vec<_> = crowd.iter().flat_map(calls).collect();
+        settle().await;
+        assert_eq!(gateway.status().upstreams[0].calls, 2);
+        let bob = open(&endpoint, revision, "192.0.2.1", "bob").await;
+        let second = calls(&bob);
+        settle().await;
+        assert_eq!(gateway.status().upstreams[0].calls, 4);
+        // Two others have all the places now.
+        let eve = open(&endpoint, revision, "192.0.2.2", "eve").await;
+        let before = tokio::time::Instant::now();
+        assert_eq!(
+            eve.call("one__slow", json!({"label": "eve", "ms": 100})).await.unwrap(),
+            "one eve"
+        );
+        assert!(before.elapsed() < Duration::from_millis(1_200), "{:?}", before.elapsed());
+        for call in first.into_iter().chain(second) {
+            call.await.unwrap();
+        }
     }
 }
 
@@ -153,7 +196,7 @@ async fn subscriptions_survive_a_reload_and_end() {
         let endpoint = endpoint(&gateway);
         let ann = open(&endpoint, revision, 1, "ann").await;
         ann.handle().list_all_resources().await.unwrap();
-        let filter = mcp_sansio::model::SubscriptionFilter::new().with_resource(one.uri());
+        let filter = SubscriptionFilter::new().with_resource(one.uri());
         let subscription = ann.handle().subscribe(&filter).unwrap();
         settle().await;
         for most in 1..4 {
@@ -175,4 +218,64 @@ async fn subscriptions_survive_a_reload_and_end() {
         settle().await;
         assert_eq!(ann.events(), Vec::<String>::new());
     }
+}
+
+/// Sessions of single clients that are not used make room for those of others.
+#[tokio::test(start_paused = true)]
+async fn unused_sessions_of_clients_make_room() {
+    let server = Fake::legacy("one");
+    let mut config = server.config();
+    config.sharing = Sharing::PerClient { most: 2, idle: Duration::from_secs(600) };
+    let gateway = start_with(vec![config]).await;
+    let endpoint = endpoint(&gateway);
+    let ann = open(&endpoint, Revision::V2025_11_25, 1, "ann").await;
+    let bob = open(&endpoint, Revision::V2025_11_25, 2, "bob").await;
+    let eve = open(&endpoint, Revision::V2025_11_25, 3, "eve").await;
+    for client in [&ann, &bob] {
+        client.call("one__whoami", json!({})).await.unwrap();
+    }
+    let failure = eve.call("one__whoami", json!({})).await.unwrap_err().to_string();
+    assert!(failure.contains("too many clients have sessions there"), "{failure}");
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    // The session of Ann is older, but in use.
+    let (slow, served) =
+        tokio::join!(ann.call("one__slow", json!({"label": "a", "ms": 20_000})), async {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            eve.call("one__whoami", json!({})).await
+        });
+    assert_eq!((slow.unwrap().as_str(), served.unwrap().as_str()), ("one a", "one"));
+    assert_eq!(gateway.status().upstreams[0].client_sessions, 2);
+}
+
+/// Each watched resource may take a stream of the server. One client gets a half of them, however many it asks for.
+#[tokio::test(start_paused = true)]
+async fn one_client_does_not_watch_all_resources() {
+    let server = Fake::legacy("one");
+    let gateway = start(&[&server]).await;
+    let endpoint = endpoint(&gateway);
+    let eve = open(&endpoint, Revision::V2025_11_25, 1, "eve").await;
+    let ann = open(&endpoint, Revision::V2025_11_25, 2, "ann").await;
+    let bob = open(&endpoint, Revision::V2026_07_28, 3, "bob").await;
+    let subscribe = |client: &Peer, uri: String| {
+        let params = Json(json!({ "uri": uri }));
+        client.handle().call_method("resources/subscribe", &params, CallOptions::new())
+    };
+    for n in 0..256 {
+        subscribe(&eve, format!("x://{n}")).await.unwrap();
+    }
+    let failure = subscribe(&eve, "x://256".into()).await.unwrap_err().to_string();
+    assert!(failure.contains("too many resources of the server are watched"), "{failure}");
+    subscribe(&ann, "x://ann".into()).await.unwrap();
+    let filter = SubscriptionFilter::new().with_resource(server.uri());
+    bob.handle().subscribe(&filter).unwrap();
+    settle().await;
+    server.update_resource();
+    settle().await;
+    assert_eq!(bob.events(), [format!("notifications/resources/updated {}", server.uri())]);
+    // A resource that another client watches takes no more of the server.
+    subscribe(&eve, server.uri()).await.unwrap();
+    let params = Json(json!({"uri": "x://0"}));
+    let ended = eve.handle().call_method("resources/unsubscribe", &params, CallOptions::new());
+    ended.await.unwrap();
+    subscribe(&eve, "x://256".into()).await.unwrap();
 }

@@ -7,7 +7,11 @@ mod kit;
 use std::time::Duration;
 
 use kit::*;
-use mcp_sansio::Revision;
+use mcp_sansio::call::TaskOptions;
+use mcp_sansio::{CallOptions, Revision};
+use mcp_sansio_gateway::Gateway;
+use mcp_sansio_gateway::config::GatewayConfig;
+use mcp_sansio_tokio::{CallFailure, Json};
 use serde_json::json;
 
 /// A server of either era asks a client of either era.
@@ -39,12 +43,10 @@ async fn a_parked_call_is_cancelled_if_its_client_does_not_come_back() {
     let old = Fake::legacy("old");
     let gateway = start(&[&old]).await;
     let client = Peer::modern(&gateway, "c").await;
-    let params = mcp_sansio_tokio::Json(json!({"name": "old__ask", "arguments": {"label": "x"}}));
-    let options = mcp_sansio::CallOptions::new().input_by_hand();
+    let params = Json(json!({"name": "old__ask", "arguments": {"label": "x"}}));
+    let options = CallOptions::new().input_by_hand();
     let failure = client.handle().call_method("tools/call", &params, options).await.unwrap_err();
-    let mcp_sansio_tokio::CallFailure::InputRequired(required) = failure else {
-        panic!("{failure}")
-    };
+    let CallFailure::InputRequired(required) = failure else { panic!("{failure}") };
     let state: String = required.get("requestState").unwrap().parse().unwrap();
     assert_eq!(gateway.status().parked, 1);
     // It takes no place from other calls.
@@ -52,7 +54,7 @@ async fn a_parked_call_is_cancelled_if_its_client_does_not_come_back() {
 
     // The state of another request, and a state that was changed.
     for (name, state) in [("old__echo", state.clone()), ("old__ask", changed(&state))] {
-        let params = mcp_sansio_tokio::Json(json!({"name": name, "requestState": state}));
+        let params = Json(json!({"name": name, "requestState": state}));
         let failure =
             client.handle().call_method("tools/call", &params, options).await.unwrap_err();
         assert!(failure.to_string().contains("is not one of this request"), "{failure}");
@@ -61,7 +63,7 @@ async fn a_parked_call_is_cancelled_if_its_client_does_not_come_back() {
 
     tokio::time::sleep(Duration::from_secs(901)).await;
     assert_eq!(gateway.status().parked, 0);
-    let params = mcp_sansio_tokio::Json(json!({"name": "old__ask", "requestState": state}));
+    let params = Json(json!({"name": "old__ask", "requestState": state}));
     let failure = client.handle().call_method("tools/call", &params, options).await.unwrap_err();
     assert!(failure.to_string().contains("has been answered"), "{failure}");
 }
@@ -121,13 +123,12 @@ async fn a_cancelled_task_is_cancelled_at_its_server() {
         let name = &fake.uri()[7..10];
         let params =
             json!({"name": format!("{name}__task"), "arguments": {"label": "x", "ms": 60_000}});
-        let options = mcp_sansio::CallOptions::new().task(mcp_sansio::call::TaskOptions::new());
-        let call =
-            client.handle().call_method("tools/call", &mcp_sansio_tokio::Json(params), options);
+        let options = CallOptions::new().task(TaskOptions::new());
+        let call = client.handle().call_method("tools/call", &Json(params), options);
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert_eq!(fake.journal(), ["begun x"]);
         call.cancel_task().unwrap();
-        assert_eq!(call.await.unwrap_err(), mcp_sansio_tokio::CallFailure::TaskCancelled);
+        assert_eq!(call.await.unwrap_err(), CallFailure::TaskCancelled);
         tokio::time::sleep(Duration::from_secs(10)).await;
         assert_eq!(fake.journal(), ["begun x", "cancelled x"]);
         assert_eq!(gateway.status().upstreams[usize::from(name == "new")].calls, 0);
@@ -156,6 +157,141 @@ async fn the_task_of_a_session_gives_input_to_a_modern_server() {
     assert_eq!(ann.questions(), ["who is x?"]);
 }
 
+/// A server may be connected again, and may be down, while a person is asked.
+#[tokio::test(start_paused = true)]
+async fn input_is_given_on_the_connection_that_a_server_has_then() {
+    let new = Fake::modern("new");
+    let gateway = start(&[&new]).await;
+    let ann = Peer::legacy(&gateway, "ann").await;
+    *ann.seen.patience.lock().unwrap() = Duration::from_secs(60);
+    for stays_down in [false, true] {
+        let (asked, ()) =
+            tokio::join!(ann.call_as_task("new__ask", json!({"label": "x"})), async {
+                tokio::time::sleep(Duration::from_secs(30)).await;
+                new.crash(stays_down);
+            });
+        if stays_down {
+            let failure = asked.unwrap_err().to_string();
+            assert!(failure.contains("the server new: it is not connected"), "{failure}");
+        } else {
+            assert_eq!(asked.unwrap(), "new x \"ann\"");
+            assert_eq!(new.attempts(), 2);
+        }
+    }
+}
+
+/// The server is connected again shortly before the answer, or shortly after it.
+#[tokio::test(start_paused = true)]
+async fn input_is_given_whenever_a_server_is_connected_again() {
+    for ms in (3_000..6_000).step_by(100) {
+        let new = Fake::modern("new");
+        // The only place is given back between two attempts.
+        let mut config = new.config();
+        config.most_calls = 1;
+        let gateway = start_with(vec![config]).await;
+        let ann = Peer::legacy(&gateway, "ann").await;
+        *ann.seen.patience.lock().unwrap() = Duration::from_secs(4);
+        let (asked, ()) =
+            tokio::join!(ann.call_as_task("new__ask", json!({"label": "x"})), async {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                new.crash(false);
+            });
+        assert_eq!(asked.unwrap(), "new x \"ann\"", "{ms}");
+    }
+}
+
+/// A reload replaces the server while a person is asked, and the old connection ends.
+#[tokio::test(start_paused = true)]
+async fn input_is_given_to_the_server_of_a_reload() {
+    for ends_by_itself in [false, true] {
+        let new = Fake::modern("new");
+        let mut config = new.config();
+        config.drain = Duration::from_secs(if ends_by_itself { 600 } else { 10 });
+        let gateway = start_with(vec![config.clone()]).await;
+        let ann = Peer::legacy(&gateway, "ann").await;
+        *ann.seen.patience.lock().unwrap() = Duration::from_secs(60);
+        let (asked, ()) =
+            tokio::join!(ann.call_as_task("new__ask", json!({"label": "x"})), async {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+                config.most_calls = 7;
+                gateway.reload(vec![config.clone()]).await.unwrap();
+                if ends_by_itself {
+                    new.crash(false);
+                }
+            });
+        assert_eq!(asked.unwrap(), "new x \"ann\"", "{ends_by_itself}");
+    }
+}
+
+/// The gateway has to keep such a request, and keeps no more than its configuration permits.
+#[tokio::test(start_paused = true)]
+async fn requests_are_kept_within_the_limit() {
+    let new = Fake::modern("new");
+    let mut config = GatewayConfig::new("gateway", vec![new.config()]);
+    // A client gets a half.
+    config.kept_bytes = 200;
+    let gateway = Gateway::start(config).unwrap();
+    gateway.connected(Duration::from_secs(60)).await;
+    let ann = Peer::legacy(&gateway, "ann").await;
+    let (slow, refused) = tokio::join!(
+        ann.call_as_task(
+            "new__slow",
+            json!({"label": "s", "ms": 10_000, "ballast": "x".repeat(20)})
+        ),
+        async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            ann.call_as_task("new__ask", json!({"label": "x"})).await
+        }
+    );
+    assert_eq!(slow.unwrap(), "new s");
+    let message =
+        "the server new has required input, and the gateway keeps too many requests for that";
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains(message), "{refused}");
+    assert_eq!(ann.questions(), Vec::<String>::new());
+    assert_eq!(ann.call_as_task("new__ask", json!({"label": "y"})).await.unwrap(), "new y \"ann\"");
+}
+
+/// A call gives its place back while its client is asked. When it waits for a place again, it can be cancelled.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_waits_for_a_place_again_can_be_cancelled() {
+    let new = Fake::modern("new");
+    let mut config = new.config();
+    config.most_calls = 1;
+    let gateway = start_with(vec![config]).await;
+    let ann = Peer::legacy(&gateway, "ann").await;
+    let bob = Peer::legacy(&gateway, "bob").await;
+    let eve = Peer::legacy(&gateway, "eve").await;
+    let slow = |peer: &Peer, ms: u64| {
+        let params = Json(json!({"name": "new__slow", "arguments": {"label": "s", "ms": ms}}));
+        peer.handle().call_method("tools/call", &params, CallOptions::new())
+    };
+    // Ann gets her place after the call of Bob, and Eve gets it when Ann is asked.
+    let first = slow(&bob, 1_000);
+    settle().await;
+    let params = Json(json!({"name": "new__ask", "arguments": {"label": "x"}}));
+    let asking = ann.handle().call_method(
+        "tools/call",
+        &params,
+        CallOptions::new().task(TaskOptions::new()),
+    );
+    settle().await;
+    let second = slow(&eve, 40_000);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(ann.questions(), ["who is x?"]);
+    let before = tokio::time::Instant::now();
+    asking.cancel_task().unwrap();
+    assert_eq!(asking.await.unwrap_err(), CallFailure::TaskCancelled);
+    assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
+    for call in [first, second] {
+        call.await.unwrap();
+    }
+    settle().await;
+    // The call of Ann is not made again.
+    let status = gateway.status();
+    assert_eq!((status.upstreams[0].calls, status.upstreams[0].answered), (0, 2));
+}
+
 /// While one client is asked, the time of other calls goes on, and they are not ended by the limit for persons.
 #[tokio::test(start_paused = true)]
 async fn an_open_question_does_not_touch_the_calls_of_others() {
@@ -164,15 +300,15 @@ async fn an_open_question_does_not_touch_the_calls_of_others() {
     config.call_timeout = Duration::from_secs(3_000);
     let gateway = start_with(vec![config]).await;
     let (ann, bob) = (Peer::modern(&gateway, "ann").await, Peer::modern(&gateway, "bob").await);
-    let params = mcp_sansio_tokio::Json(json!({"name": "old__ask", "arguments": {"label": "x"}}));
-    let options = mcp_sansio::CallOptions::new().input_by_hand();
+    let params = Json(json!({"name": "old__ask", "arguments": {"label": "x"}}));
+    let options = CallOptions::new().input_by_hand();
     ann.handle().call_method("tools/call", &params, options).await.unwrap_err();
     assert_eq!(gateway.status().parked, 1);
     let total = mcp_sansio::call::Timeout::Never;
-    let options = mcp_sansio::CallOptions::new().idle(total).total(total);
+    let options = CallOptions::new().idle(total).total(total);
     let call = |tool: &str, ms: u64| {
         let params = json!({"name": format!("old__{tool}"), "arguments": {"label": "b", "ms": ms}});
-        bob.handle().call_method("tools/call", &mcp_sansio_tokio::Json(params), options)
+        bob.handle().call_method("tools/call", &Json(params), options)
     };
     let before = tokio::time::Instant::now();
     let (slow, hanging) = tokio::join!(call("slow", 2_000_000), call("hang", 0));

@@ -130,3 +130,56 @@ async fn a_dropped_gateway_ends_its_connections() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!((one.connections(), two.connections()), (0, 0));
 }
+
+/// A call waits for its place, and a reload hides its tool meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_waiting_call_keeps_to_the_rules_of_a_reload() {
+    for denied in ["echo", "whoami"] {
+        let server = Fake::modern("one");
+        let mut config = server.config();
+        config.most_calls = 1;
+        let gateway = start_with(vec![config.clone()]).await;
+        let (ann, bob) = (Peer::modern(&gateway, "a").await, Peer::modern(&gateway, "b").await);
+        let (slow, waiting, ()) = tokio::join!(
+            ann.call("one__slow", json!({"label": "a", "ms": 5_000})),
+            async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                bob.call("one__echo", json!({"label": "b"})).await
+            },
+            async {
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                config.names.deny = vec![denied.into()];
+                gateway.reload(vec![config.clone()]).await.unwrap();
+            }
+        );
+        assert_eq!(slow.unwrap(), "one a");
+        if denied == "echo" {
+            let failure = waiting.unwrap_err().to_string();
+            assert!(failure.contains("it has been removed from the gateway"), "{failure}");
+        } else {
+            assert_eq!(waiting.unwrap(), r#"{"label":"b"}"#);
+        }
+    }
+}
+
+/// Of servers without a prefix, the first one has the names that several of them have.
+#[tokio::test(start_paused = true)]
+async fn another_order_of_servers_is_announced() {
+    let (one, two) = (Fake::modern("one"), Fake::modern("two"));
+    let (mut first, mut second) = (one.config(), two.config());
+    first.names.prefix = String::new();
+    second.names.prefix = String::new();
+    let gateway = start_with(vec![first.clone(), second.clone()]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    let filter = mcp_sansio::model::SubscriptionFilter::new().with_tools();
+    client.handle().subscribe(&filter).unwrap();
+    client.tools().await;
+    assert_eq!(client.call("whoami", json!({})).await.unwrap(), "one");
+    gateway.reload(vec![first.clone(), second.clone()]).await.unwrap();
+    settle().await;
+    assert_eq!(client.events(), Vec::<String>::new());
+    gateway.reload(vec![second, first]).await.unwrap();
+    settle().await;
+    assert_eq!(client.events(), ["notifications/tools/list_changed"]);
+    assert_eq!(client.call("whoami", json!({})).await.unwrap(), "two");
+}

@@ -168,11 +168,17 @@ fn operators_see_and_reload_the_gateway() {
     std::fs::write(gateway.file(), text(&gateway.directory, &json!(["a", "c"]))).unwrap();
     let (code, reloaded) = gateway.operate("POST", "/reload", host);
     assert_eq!((code, &*reloaded), (200, r#"{"kept":["a"],"started":["c"],"stopped":["b"]}"#));
+    assert!(gateway.error("eload").ends_with(": reloaded, started: c, stopped: b"));
     assert!(gateway.call("c__c").contains(r#""text":"c""#));
     assert!(gateway.call("b__b").contains("no server here has this name"));
 
-    std::fs::write(gateway.file(), text(&gateway.directory, &json!(["a"]))).unwrap();
+    let changed = text(&gateway.directory, &json!(["a"]));
+    let changed = changed.replacen('{', r#"{"gateway":{"pageSize":7},"#, 1);
+    std::fs::write(gateway.file(), changed).unwrap();
     gateway.signal("-HUP");
+    let expected =
+        "the member `gateway` of the file has changed: a reload leaves it, a new start uses it";
+    gateway.error(expected);
     gateway.error("reloaded, stopped: c");
     gateway.signal("-TERM");
     assert_eq!(gateway.child.wait().unwrap().code(), Some(0));

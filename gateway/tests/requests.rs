@@ -105,6 +105,20 @@ async fn a_list_does_not_wait_for_a_slow_server_and_is_announced_later() {
     tokio::time::sleep(Duration::from_secs(15)).await;
     assert_eq!(client.events(), ["notifications/tools/list_changed"]);
     assert_eq!(client.tools().await.len(), 2 * TOOLS.len());
+    // A client that gets older items, because the new ones are being read, is notified as well.
+    slow.set_tools(&["whoami"]);
+    settle().await;
+    assert_eq!(client.events().len(), 2);
+    assert_eq!(client.tools().await.len(), 2 * TOOLS.len());
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert_eq!(client.events().len(), 3);
+    assert_eq!(client.tools().await.len(), TOOLS.len() + 1);
+    // The same items again are no reason to read the list again.
+    slow.set_tools(&["whoami"]);
+    settle().await;
+    client.tools().await;
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert_eq!(client.events().len(), 4);
 }
 
 /// A list is read once for all clients, and again after a change.
@@ -160,4 +174,52 @@ async fn resources_are_found_and_their_changes_announced() {
     }
     settle().await;
     assert_eq!(gateway.status().subscribers, 0);
+}
+
+/// A name belongs to the server with the longest prefix of it, in lists as well as in calls.
+#[tokio::test(start_paused = true)]
+async fn a_list_has_only_names_that_lead_to_their_servers() {
+    let (one, two) = (Fake::modern("one"), Fake::modern("two"));
+    one.set_tools(&["whoami", "two__echo", "two__nope"]);
+    let mut first = one.config();
+    first.names.prefix = String::new();
+    let gateway = start_with(vec![first, two.config()]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    let tools = client.tools().await;
+    assert_eq!(tools.len(), 1 + TOOLS.len());
+    assert_eq!(tools[0], "whoami");
+    assert!(!tools.contains(&"two__nope".to_owned()), "{tools:?}");
+}
+
+/// A server without a prefix has a new tool, and a client calls it while its list is being read.
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_new_tool_waits_for_the_list() {
+    let one = Fake::modern("one");
+    one.set_tools(&["whoami"]);
+    let mut config = one.config();
+    config.names.prefix = String::new();
+    let gateway = start_with(vec![config]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    client.tools().await;
+    settle().await;
+    one.set_list_delay(Duration::from_secs(1));
+    one.set_tools(&["whoami", "echo"]);
+    settle().await;
+    assert_eq!(client.call("echo", json!({})).await.unwrap(), "{}");
+    let failure = client.call("nope", json!({})).await.unwrap_err().to_string();
+    assert!(failure.contains("no server here has this name"), "{failure}");
+}
+
+/// While the list of a server without a prefix is not known, a name may be one of its names.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_name_is_no_fault_of_the_client_while_a_list_is_missing() {
+    let one = Fake::modern("one");
+    one.crash(true);
+    let mut config = one.config();
+    config.names.prefix = String::new();
+    let gateway = start_with(vec![config]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    let failure = client.call("whoami", json!({})).await.unwrap_err().to_string();
+    assert!(failure.contains("-32603"), "{failure}");
+    assert!(failure.contains("the list of the server one is missing"), "{failure}");
 }

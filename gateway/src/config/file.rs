@@ -76,6 +76,20 @@ fn no_members() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
+/// JSON with comments and trailing commas, and nothing else of JSON5.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 /// The members of a server that the gateway reads.
 const MEMBERS: [&str; 8] =
     ["command", "args", "env", "cwd", "url", "serverUrl", "headers", "gateway"];
@@ -124,14 +138,19 @@ impl ConfigFile {
         text: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        let value: Option<Value> = parse_to_serde_value(text, &ParseOptions::default())
+        let value: Option<Value> = parse_to_serde_value(text, &OPTIONS)
             .map_err(|error| mistake("the file", error.to_string()))?;
         let value = value.ok_or_else(|| mistake("the file", "it is empty"))?;
         let file: File = read(value, "")?;
         let mut upstreams = Vec::new();
         for (name, mut server) in file.servers {
-            if server.get("disabled") == Some(&Value::Bool(true)) {
-                continue;
+            match server.get("disabled") {
+                Some(Value::Bool(true)) => continue,
+                None | Some(Value::Bool(false) | Value::Null) => {}
+                Some(_) => {
+                    let place = format!("mcpServers.{name}.disabled");
+                    return Err(mistake(place, "it is true or false"));
+                }
             }
             // Members of other hosts are ignored, also their variables.
             if let Value::Object(members) = &mut server {
@@ -186,6 +205,9 @@ fn without_values(error: &str) -> String {
         (Some((kind @ ("invalid type" | "invalid value"), _)), Some((_, expected))) => {
             format!("{kind}, expected {expected}")
         }
+        (_, Some((variant, expected))) if variant.starts_with("unknown variant ") => {
+            format!("unknown value, expected {expected}")
+        }
         _ => error.to_owned(),
     }
 }
@@ -229,7 +251,12 @@ fn expand_all(
 ///
 /// [`ConfigError`] for the first mistake.
 pub fn check(upstreams: &[UpstreamConfig]) -> Result<(), ConfigError> {
+    let is_of_name = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
     for (index, one) in upstreams.iter().enumerate() {
+        if one.name.is_empty() || !one.name.chars().all(is_of_name) {
+            let problem = "the name of a server has letters, digits, `-`, `_` and `.` only";
+            return Err(mistake(format!("mcpServers.{}", one.name), problem));
+        }
         let before = upstreams.iter().take(index);
         let prefix = &*one.names.prefix;
         for other in before {

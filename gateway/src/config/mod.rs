@@ -34,6 +34,10 @@ pub struct GatewayConfig {
     pub most_parked: usize,
     /// How long such a call waits. Default 15 min.
     pub parked_for: Duration,
+    /// How many bytes of requests the gateway keeps, because a server may require input before it serves them: tool calls that
+    /// are tasks of sessions. Beyond that, or beyond a half for one client, such a call fails if the server requires input.
+    /// Default 64 MiB.
+    pub kept_bytes: usize,
     /// The number of items in a page of a list. Default 500.
     pub page_size: usize,
     /// The function that sees what happens to the servers. Default none.
@@ -58,6 +62,7 @@ impl GatewayConfig {
             state_key: None,
             most_parked: 1_000,
             parked_for: Duration::from_secs(900),
+            kept_bytes: 64 << 20,
             page_size: 500,
             observer: None,
         }
@@ -104,7 +109,7 @@ pub struct UpstreamConfig {
     pub scopes: Scopes,
     /// Which clients share a connection to the server. Default all.
     pub sharing: Sharing,
-    /// How many calls the server gets at the same time; others wait. Default 64.
+    /// How many calls the server gets at the same time; others wait. Default 512.
     pub most_calls: usize,
     /// How many of these calls may be of one client. Default 32.
     pub most_calls_of_client: usize,
@@ -133,7 +138,7 @@ impl UpstreamConfig {
             transport,
             scopes: Scopes::none(),
             sharing: Sharing::All,
-            most_calls: 64,
+            most_calls: 512,
             most_calls_of_client: 32,
             connect_timeout: Duration::from_secs(60),
             list_timeout: Duration::from_secs(10),
@@ -181,7 +186,8 @@ pub enum Sharing {
     /// Each authenticated client, and each session of a client that is not authenticated, has its own session at the
     /// server, and for a program its own process. Clients with neither share one.
     PerClient {
-        /// The most of these sessions.
+        /// The most of these sessions. If another client needs one, the session that was not used for the longest time is
+        /// closed, but not within ten seconds of its last call.
         most: usize,
         /// After which time without a call such a session is closed.
         idle: Duration,

@@ -74,11 +74,6 @@ struct OAuth {
 impl ServerEntry {
     /// Returns the configuration of the server with this name, which is at this place of the file.
     pub(super) fn upstream(self, name: &str, place: &str) -> Result<UpstreamConfig, ConfigError> {
-        let is_valid = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
-        if name.is_empty() || !name.chars().all(is_valid) {
-            let problem = "the name of a server has letters, digits, `-`, `_` and `.` only";
-            return Err(mistake(place, problem));
-        }
         let Self { command, args, env, cwd, url, headers, mut gateway, .. } = self;
         let oauth = gateway.oauth.take();
         let transport = match (command, url) {

@@ -1,6 +1,6 @@
 //! Variables in texts of a configuration file.
 
-/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` in a text.
+/// Replaces `${NAME}`, `${env:NAME}` and `${NAME:-default}` in a text, and `$${` by `${`.
 ///
 /// # Errors
 ///
@@ -12,6 +12,12 @@ pub(super) fn expand(
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
+        if let Some(before) = before.strip_suffix('$') {
+            expanded.push_str(before);
+            expanded.push_str("${");
+            rest = after;
+            continue;
+        }
         let Some((name, behind)) = after.split_once('}') else { break };
         expanded.push_str(before);
         let name = name.strip_prefix("env:").unwrap_or(name);
@@ -38,6 +44,10 @@ mod tests {
             ("plain $TOKEN", Ok("plain $TOKEN")),
             ("Bearer ${env:TOKEN}!", Ok("Bearer secret!")),
             ("${TOKEN}${OTHER:-or this}", Ok("secretor this")),
+            (
+                "for f in $${files[@]} ${TOKEN} $$${TOKEN}",
+                Ok("for f in ${files[@]} secret $${TOKEN}"),
+            ),
             ("unclosed ${TOKEN", Ok("unclosed ${TOKEN")),
             ("${OTHER}", Err("the variable OTHER is not set")),
         ] {

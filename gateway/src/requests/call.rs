@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use mcp_sansio::call::{TaskOptions, TaskTicket, Timeout};
 use mcp_sansio::event::Expiry;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::TaskSupport;
+use mcp_sansio::model::method::{CallTool, Method};
 use mcp_sansio::progress::{Progress, ProgressUpdate};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{CallError, CallOptions, RequestContext};
+use mcp_sansio::{CallError, CallOptions, Phase, RequestContext};
 use mcp_sansio_tokio::{CallFailure, PendingCall, Reply};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::budget::Share;
 use crate::client_key::ClientKey;
+use crate::gateway::Gateway;
 use crate::upstream::link::Link;
+use crate::upstream::shared::NoLink;
 use crate::upstream::table::{CallEntry, FromServer};
 use crate::upstream::{Place, Upstream};
 
@@ -37,8 +42,9 @@ pub(crate) struct Call {
     deadline: Instant,
     /// The open requests for input of a person. Meanwhile the call does not expire.
     questions: Arc<AtomicBool>,
-    /// What is needed to make the call again, with input that the server requires.
-    again: (String, Raw<'static>, CallOptions),
+    options: CallOptions,
+    /// The params, if the call can be made again with input that the server requires.
+    kept: Option<(Raw<'static>, Share)>,
 }
 
 /// A request for input of a person. It marks the call when it ends, because the person has taken some of its time.
@@ -49,6 +55,15 @@ impl Drop for Question {
         self.0.store(true, Ordering::Relaxed);
     }
 }
+
+/// How often a call is made again that was not sent, because the connection had just ended.
+pub(super) const MOST_ATTEMPTS: u32 = 3;
+
+/// The pause before that.
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a call gets no place.
+pub(crate) const MANY_CALLS: &str = "too many calls are in progress";
 
 /// A step of a call.
 pub(crate) enum Step {
@@ -79,8 +94,15 @@ impl Call {
             place: Some(place),
             deadline: Instant::now() + upstream.config.call_timeout,
             questions: Arc::default(),
-            again: (method.to_owned(), params.clone().into_owned(), options),
+            options,
+            kept: None,
         }
+    }
+
+    /// Keeps the params of a tool call, with which it can be made again, as long as there is room for them.
+    pub(crate) fn keep(&mut self, params: Raw<'static>) {
+        let kept = self.upstream.keep(self.requestor, params.as_json().len());
+        self.kept = kept.map(|kept| (params, kept));
     }
 
     /// Follows the task that a call has become.
@@ -91,16 +113,83 @@ impl Call {
         Self { pending, messages, outcome: None, entry, ..self }
     }
 
-    /// Makes the call again, with the input that the server has required. Returns whether it was made.
-    pub(crate) fn repeat(&mut self, inputs: &Raw<'_>, needed: &Raw<'_>) -> bool {
-        let (method, params, options) = &self.again;
+    /// Returns the params with which the call can be made again.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not possible.
+    pub(crate) fn kept(&self) -> Result<&Raw<'static>, String> {
+        let name = &self.upstream.config.name;
+        self.kept.as_ref().map(|(params, _)| params).ok_or_else(|| {
+            format!("the server {name} has required input, and the gateway keeps too many requests for that")
+        })
+    }
+
+    /// Makes a tool call again, with the input that the server has required, as soon as there is a place for it. The server
+    /// may have another connection by then, because the input of a person takes its time.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not possible.
+    pub(crate) async fn repeat(
+        &mut self,
+        gateway: &Gateway,
+        inputs: Raw<'_>,
+        needed: &Raw<'_>,
+    ) -> Result<(), String> {
+        let params = self.kept()?;
         let state = needed.get("requestState").map(Raw::into_owned);
-        let changes = [("inputResponses", Some(inputs.clone())), ("requestState", state)];
-        let params = params.edited(&changes);
-        let (pending, entry, messages) = self.link.call(self.client, (method, &params), *options);
-        (self.pending, self.entry, self.messages) = (pending, entry, messages);
-        self.resume();
-        self.error().is_none()
+        let params = params.edited(&[("inputResponses", Some(inputs)), ("requestState", state)]);
+        let mut attempts = 1;
+        loop {
+            self.renew_link(gateway).await?;
+            if !self.enter().await {
+                return Err(format!("the server {}: {MANY_CALLS}", self.upstream.config.name));
+            }
+            let call = (CallTool::NAME, &params);
+            let (pending, entry, messages) = self.link.call(self.client, call, self.options);
+            (self.pending, self.entry, self.messages) = (pending, entry, messages);
+            self.resume();
+            match self.error() {
+                // The connection has just ended, and another one is being opened.
+                Some(CallError::Closed) if attempts < MOST_ATTEMPTS => {
+                    attempts += 1;
+                    self.pause();
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Some(error) => {
+                    return Err(format!("the server {}: {error}", self.upstream.config.name));
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Chooses the connection on which the call is made again: that of the server now, also if a reload has replaced it.
+    async fn renew_link(&mut self, gateway: &Gateway) -> Result<(), String> {
+        let deadline = Instant::now() + self.upstream.config.connect_timeout;
+        loop {
+            match self.upstream.link(self.client).await {
+                // The request stands alone only in the modern era.
+                Ok(link) if !link.has_session() => {
+                    self.link = link;
+                    return Ok(());
+                }
+                Ok(_) => return Ok(()),
+                // A server that a reload has removed serves its calls to their end, if its connection lasts.
+                Err(NoLink::Stopped) if self.link.handle().phase() == Phase::Ready => return Ok(()),
+                Err(NoLink::Stopped) => match gateway.routes().successor(&self.upstream) {
+                    Some(successor) => self.upstream = successor,
+                    None => return Ok(()),
+                },
+                Err(NoLink::Failed { again }) if Instant::now() + again < deadline => {
+                    tokio::time::sleep(again + PAUSE).await;
+                }
+                Err(error) => {
+                    return Err(format!("the server {}: {error}", self.upstream.config.name));
+                }
+            }
+        }
     }
 
     /// Returns a guard of a question to a person, during which the call does not expire.

@@ -1,7 +1,6 @@
 //! Passes a request of a client on to the server that it is for.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_sansio::call::TaskOptions;
 use mcp_sansio::capability::Capability;
@@ -13,25 +12,19 @@ use mcp_sansio_tokio::Exchange;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::call::{Call, options, tool_options};
+use super::call::{Call, MANY_CALLS, MOST_ATTEMPTS, PAUSE, options, tool_options};
 use super::follow::Followed;
 use super::params::{self, Subject};
 use super::parking::Questions;
 use super::responses::{refuse, unfollowed};
-use super::routes::Destination;
+use super::routes::{Destination, Routes};
 use super::state::State;
-use crate::client_key::ClientKey;
+use crate::client_key::{ClientKey, for_limits};
 use crate::config::Sharing;
 use crate::gateway::Gateway;
-use crate::upstream::lists::ListKind;
+use crate::upstream::list_kind::ListKind;
 use crate::upstream::shared::NoLink;
 use crate::upstream::{Counters, Place, Upstream};
-
-/// How often a call is made again that was not sent, because the connection had just ended.
-const MOST_ATTEMPTS: u32 = 3;
-
-/// The pause before that.
-const PAUSE: Duration = Duration::from_millis(20);
 
 impl Gateway {
     /// Serves a request that one server serves.
@@ -59,7 +52,7 @@ impl Gateway {
             () = exchange.cancelled() => return Err(RespondError::Cancelled),
             found = routes.destination(&exchange, &subject, server.as_deref()) => found,
         };
-        let Some(destination) = destination else { return not_found(&exchange, &subject) };
+        let Some(destination) = destination else { return not_found(&routes, &exchange, &subject) };
         if matches!(request.kind, ClientRequest::CallTool(_)) {
             let support = tokio::select! {
                 biased;
@@ -131,12 +124,12 @@ impl Gateway {
         exchange: &Exchange,
         upstream: &Arc<Upstream>,
     ) -> Result<Entered, String> {
-        let entering = upstream.enter(exchange.request().context.requestor);
+        let entering = upstream.enter(for_limits(exchange));
         match tokio::time::timeout(upstream.config.call_timeout, entering).await {
             Ok(place) => Ok(Entered { upstream: Arc::clone(upstream), place: Arc::new(place) }),
             Err(_) => {
                 Counters::add(&upstream.counters.failed);
-                Err(format!("the server {}: too many calls are in progress", upstream.config.name))
+                Err(format!("the server {}: {MANY_CALLS}", upstream.config.name))
             }
         }
     }
@@ -157,7 +150,11 @@ impl Gateway {
             if let Err(NoLink::Stopped) = link
                 && let Some(successor) = self.routes().successor(upstream)
             {
-                // A reload has replaced the server while the call waited for its place.
+                // A reload has replaced the server while the call waited for its place. Its rules may be others.
+                if !self.routes().serves_as(exchange, &successor, upstream, name) {
+                    let reason = NoLink::Stopped;
+                    return Err(format!("the server {}: {reason}", upstream.config.name));
+                }
                 entered = self.enter(exchange, &successor).await?;
                 continue;
             }
@@ -181,7 +178,7 @@ impl Gateway {
                 options = tool_options(options, &link, &support, task);
             }
             let (method, place) = (request.method.to_str(), Arc::clone(place));
-            let sender = (client, request.context.requestor);
+            let sender = (client, for_limits(exchange));
             let call = Call::make(upstream, (link, place), sender, (&method, &params), options);
             match call.error() {
                 // The connection has just ended, and another one is being opened.
@@ -202,7 +199,11 @@ pub(super) struct Entered {
 }
 
 /// Refuses a request that no server is for.
-fn not_found(exchange: &Exchange, subject: &Subject<'_>) -> Result<(), RespondError> {
+fn not_found(
+    routes: &Routes,
+    exchange: &Exchange,
+    subject: &Subject<'_>,
+) -> Result<(), RespondError> {
     match subject {
         Subject::Uri(uri) => {
             let (code, message) =
@@ -210,9 +211,16 @@ fn not_found(exchange: &Exchange, subject: &Subject<'_>) -> Result<(), RespondEr
             let data = json!({ "uri": uri });
             exchange.reject_with(&ErrorObject::with(code, message, &data)?)
         }
-        Subject::Name(_) => {
-            exchange.reject(ErrorCode::INVALID_PARAMS, "no server here has this name")
-        }
+        Subject::Name(_) => match routes.unlisted(exchange) {
+            Some(unknown) => {
+                let name = &unknown.config.name;
+                let problem = format!(
+                    "no server here is known to have this name, and the list of the server {name} is missing"
+                );
+                exchange.reject(ErrorCode::INTERNAL_ERROR, &problem)
+            }
+            None => exchange.reject(ErrorCode::INVALID_PARAMS, "no server here has this name"),
+        },
     }
 }
 

@@ -13,6 +13,7 @@ use super::responses::{explained, refuse, unfollowed};
 use super::routes::text;
 use super::state::State;
 use super::tasks::become_task;
+use crate::client_key::for_limits;
 use crate::gateway::Gateway;
 use crate::upstream::Upstream;
 
@@ -51,7 +52,7 @@ impl Gateway {
         mut call: Call,
         mut questions: Questions,
     ) -> Result<(), RespondError> {
-        let client = exchange.request().context.requestor;
+        let client = for_limits(exchange);
         let number = self.parking().reserve(client);
         let sealed = number.and_then(|number| {
             Some((number, self.states().seal(&State::Parked(number), exchange.request())?))
@@ -98,7 +99,7 @@ impl Gateway {
         questions.answer(|key| input_of(exchange.request(), key));
         match self.follow(&exchange, call, questions).await {
             Followed::Responded(responded) => responded,
-            Followed::Task(call) => become_task(&exchange, *call),
+            Followed::Task(call) => become_task(self, &exchange, *call),
             Followed::NotSent => unfollowed(&exchange),
             Followed::NotThere(error) => refuse(&exchange, &error),
             Followed::Failed(problem) => exchange.reject(ErrorCode::INTERNAL_ERROR, &problem),

@@ -13,9 +13,11 @@ use mcp_sansio::{ErrorCode, RespondError};
 use mcp_sansio_tokio::Exchange;
 use tokio::time::Instant;
 
+use super::routes::by_prefix;
 use crate::gateway::Gateway;
 use crate::upstream::Upstream;
-use crate::upstream::lists::{Items, ListKind};
+use crate::upstream::list_items::Items;
+use crate::upstream::list_kind::ListKind;
 
 /// The most items of a page that are left out because the revision of the client cannot express them.
 const MOST_MISFITS: usize = 64;
@@ -29,12 +31,12 @@ impl Gateway {
         cursor: Option<&Str<'_>>,
     ) -> Result<(), RespondError> {
         let routes = self.routes();
-        let upstreams: Vec<&Arc<Upstream>> = routes.visible(exchange).collect();
+        let visible: Vec<&Arc<Upstream>> = routes.visible(exchange).collect();
         // All of them are asked before the first is waited for.
-        upstreams.iter().for_each(|upstream| upstream.prefetch(kind));
+        visible.iter().for_each(|upstream| upstream.prefetch(kind));
         let now = Instant::now();
         let mut parts = Vec::new();
-        for upstream in upstreams {
+        for upstream in visible.iter().copied() {
             let list = upstream.list(kind, now + upstream.config.list_timeout);
             let part = tokio::select! {
                 biased;
@@ -43,7 +45,7 @@ impl Gateway {
             };
             parts.extend(part.map(|part| (upstream, part)));
         }
-        let (list, size) = (List { kind, parts: &parts }, self.page_size());
+        let (list, size) = (List { kind, parts: &parts, visible: &visible }, self.page_size());
         match kind {
             ListKind::Tools => list.respond::<ListTools>(exchange, cursor, size),
             ListKind::Prompts => list.respond::<ListPrompts>(exchange, cursor, size),
@@ -57,14 +59,30 @@ impl Gateway {
 struct List<'l> {
     kind: ListKind,
     parts: &'l [(&'l Arc<Upstream>, Arc<Items>)],
+    /// All servers that the client may use.
+    visible: &'l [&'l Arc<Upstream>],
 }
 
 impl<'l> List<'l> {
-    /// Returns the items of all servers. Of items with the same name, the first one wins, as it does for calls.
+    /// Returns the items of all servers. Of items with the same name or URI, the one is in the list that requests lead to.
     fn items(&self) -> Vec<&'l Raw<'static>> {
         let mut names = BTreeSet::new();
-        let items = self.parts.iter().flat_map(|(_, part)| &part.items);
-        items.filter(|(name, _)| names.insert(name)).map(|(_, item)| item).collect()
+        let mut items = Vec::new();
+        for (upstream, part) in self.parts {
+            for (name, item) in &part.items {
+                let owner = match self.kind {
+                    ListKind::Tools | ListKind::Prompts => {
+                        by_prefix(self.visible.iter().copied(), name)
+                    }
+                    ListKind::Resources | ListKind::Templates => None,
+                };
+                let leads_here = owner.is_none_or(|owner| Arc::ptr_eq(owner, upstream));
+                if leads_here && names.insert(name) {
+                    items.push(item);
+                }
+            }
+        }
+        items
     }
 
     /// Reports an item that the revision of a client cannot express.

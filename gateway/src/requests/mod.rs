@@ -18,7 +18,7 @@ use mcp_sansio::{ClientRequest, RespondError, Server, ServerEvent};
 use mcp_sansio_tokio::{Exchange, Handle, Handler};
 
 use crate::gateway::Gateway;
-use crate::upstream::lists::ListKind;
+use crate::upstream::list_kind::ListKind;
 
 impl Handler<Server> for Gateway {
     async fn serve(&self, exchange: Exchange) {

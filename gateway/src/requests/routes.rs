@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::params::Subject;
 use super::subscribers::may_announce;
 use crate::upstream::Upstream;
-use crate::upstream::lists::ListKind;
+use crate::upstream::list_kind::ListKind;
 use crate::upstream::shared::LinkState;
 
 /// How long a request waits at most for lists that were never read, to find its server.
@@ -93,12 +93,40 @@ impl Routes {
             if !upstream.config.names.prefix.is_empty() {
                 return Some((Arc::clone(upstream), name));
             }
-            let list = upstream.list_soon(kind, now + upstream.config.list_timeout.min(SOON)).await;
-            if list.is_some_and(|list| list.has(shown)) {
+            let deadline = now + upstream.config.list_timeout.min(SOON);
+            if upstream.lists_name(kind, shown, deadline).await {
                 return Some((Arc::clone(upstream), name));
             }
         }
         None
+    }
+
+    /// Whether a server that has replaced another one in a reload serves a call of that one, under the same name.
+    pub(crate) fn serves_as(
+        &self,
+        exchange: &Exchange,
+        successor: &Arc<Upstream>,
+        stopped: &Upstream,
+        name: Option<&str>,
+    ) -> bool {
+        let is_visible = self.visible(exchange).any(|visible| Arc::ptr_eq(visible, successor));
+        let shown = |upstream: &Upstream, name| upstream.config.names.shown(name);
+        is_visible
+            && name.is_none_or(|name| {
+                let now = shown(successor, name);
+                now.is_some() && now == shown(stopped, name)
+            })
+    }
+
+    /// Returns a server that may have any name, because it has no prefix and its list was never read.
+    pub(super) fn unlisted(&self, exchange: &Exchange) -> Option<&Arc<Upstream>> {
+        let kind = match &exchange.request().kind {
+            ClientRequest::CallTool(_) => ListKind::Tools,
+            _ => ListKind::Prompts,
+        };
+        self.visible(exchange).find(|upstream| {
+            upstream.config.names.prefix.is_empty() && upstream.known_list(kind).is_none()
+        })
     }
 
     /// Waits for the lists of resources that were never read, so that a resource is asked of its own server.
@@ -147,6 +175,9 @@ impl Routes {
 
     /// Returns the header fields in which modern clients repeat the arguments of a tool, as far as its list is known.
     pub(crate) fn headers_of(&self, tool: &str) -> Option<Arc<ParamHeaders>> {
+        if let Some(owner) = by_prefix(self.upstreams.iter(), tool) {
+            return owner.known_list(ListKind::Tools)?.headers(tool);
+        }
         let mut lists = self.upstreams.iter().filter_map(|one| one.known_list(ListKind::Tools));
         lists.find(|list| list.has(tool))?.headers(tool)
     }
@@ -183,6 +214,24 @@ impl Routes {
         let upstream = upstreams.into_iter().find(is_it);
         upstream.map_or_else(Scopes::none, |upstream| upstream.config.scopes.clone())
     }
+}
+
+/// Returns the server that a name leads to, if that does not depend on lists: the one with the longest prefix of the name.
+pub(crate) fn by_prefix<'u>(
+    upstreams: impl Iterator<Item = &'u Arc<Upstream>>,
+    shown: &str,
+) -> Option<&'u Arc<Upstream>> {
+    let named = upstreams.filter(|upstream| {
+        let names = &upstream.config.names;
+        !names.prefix.is_empty() && names.original(shown).is_some()
+    });
+    // Of several with the same prefix, the first one.
+    named.fold(None, |longest: Option<&Arc<Upstream>>, next| match longest {
+        Some(longest) if next.config.names.prefix.len() <= longest.config.names.prefix.len() => {
+            Some(longest)
+        }
+        _ => Some(next),
+    })
 }
 
 /// Whether a client with these scopes may use a server.

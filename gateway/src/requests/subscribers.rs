@@ -8,11 +8,13 @@ use mcp_sansio::auth::Scopes;
 use mcp_sansio::capability::Capability;
 use mcp_sansio::event::Subscribed;
 use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::request::Requestor;
 use mcp_sansio::{ConnectionNumber, ErrorCode, IncomingId, Phase, RespondError, Server};
 use mcp_sansio_tokio::{Exchange, Handle};
 use tokio::time::Instant;
 
 use super::routes::{Routes, granted};
+use crate::client_key::for_limits;
 use crate::gateway::Gateway;
 use crate::upstream::shared::LinkState;
 use crate::upstream::{Upstream, WatchedResource};
@@ -28,6 +30,7 @@ pub(crate) struct Subscribers {
 
 struct Subscriber {
     handle: Handle<Server>,
+    requestor: Requestor,
     /// The scopes of the access token of the client, if the endpoint needs one.
     granted: Option<Scopes>,
     /// The subscriptions, by the request that keeps them open (a session has none) and by URI.
@@ -38,7 +41,7 @@ impl Subscribers {
     /// Adds a subscription, unless the connection has ended.
     fn add(
         &self,
-        (handle, granted): (&Handle<Server>, Option<Scopes>),
+        (handle, requestor, granted): (&Handle<Server>, Requestor, Option<Scopes>),
         listen: Option<IncomingId>,
         (uri, watched): (&str, Vec<WatchedResource>),
     ) {
@@ -46,6 +49,7 @@ impl Subscribers {
         let mut state = self.lock();
         let subscriber = state.entry(connection).or_insert_with(|| Subscriber {
             handle: handle.clone(),
+            requestor,
             granted: None,
             subscriptions: BTreeMap::new(),
         });
@@ -106,10 +110,11 @@ impl Subscribers {
     pub(crate) fn rewatch(&self, routes: &Routes) {
         let (mut old, mut all) = (Vec::new(), Vec::new());
         let mut state = self.lock();
-        for Subscriber { handle, granted, subscriptions } in state.values_mut() {
+        for Subscriber { handle, requestor, granted, subscriptions } in state.values_mut() {
             for (uri, watched) in subscriptions.values_mut().flatten() {
                 let owners = routes.announcers(granted.as_ref(), uri);
-                old.push(std::mem::replace(watched, watch(&owners, uri, handle)));
+                let new = watch(&owners, uri, (handle, *requestor));
+                old.push(std::mem::replace(watched, new));
                 all.push((handle.clone(), uri.clone()));
             }
         }
@@ -126,7 +131,11 @@ impl Subscribers {
     }
 }
 
-fn watch(owners: &[Arc<Upstream>], uri: &str, client: &Handle<Server>) -> Vec<WatchedResource> {
+fn watch(
+    owners: &[Arc<Upstream>],
+    uri: &str,
+    client: (&Handle<Server>, Requestor),
+) -> Vec<WatchedResource> {
     owners.iter().filter_map(|owner| owner.watch(uri, client)).collect()
 }
 
@@ -148,9 +157,15 @@ impl Gateway {
         uri: &str,
     ) -> Result<(), RespondError> {
         let (granted, handle, routes) = (granted(exchange), exchange.handle(), self.routes());
+        let requestor = for_limits(exchange);
         let owners = routes.announcers(granted.as_ref(), uri);
         let (mut kept, deadline) = (Vec::new(), Instant::now() + GRANTED_WITHIN);
-        for mut watched in watch(&owners, uri, handle) {
+        let all = watch(&owners, uri, (handle, requestor));
+        if all.is_empty() && !owners.is_empty() {
+            let message = "too many resources of the server are watched";
+            return exchange.reject(ErrorCode::INTERNAL_ERROR, message);
+        }
+        for mut watched in all {
             let is_granted = tokio::select! {
                 biased;
                 () = exchange.cancelled() => return Err(RespondError::Cancelled),
@@ -165,7 +180,7 @@ impl Gateway {
             let message = "no server here announces changes of this resource";
             return exchange.reject(ErrorCode::INVALID_PARAMS, message);
         }
-        self.subscribers().add((handle, granted), None, (uri, kept));
+        self.subscribers().add((handle, requestor, granted), None, (uri, kept));
         self.rewatch_unless(&routes);
         let responded = exchange.respond(&());
         if responded.is_err() {
@@ -186,8 +201,9 @@ impl Gateway {
         let (routes, granted) = (self.routes(), self.granted(subscribed.context.principal));
         for uri in wanted.resource_subscriptions.into_iter().flatten() {
             let owners = routes.announcers(granted.as_ref(), &uri);
-            let watched = watch(&owners, &uri, handle);
-            let client = (handle, granted.clone());
+            let requestor = subscribed.context.requestor;
+            let watched = watch(&owners, &uri, (handle, requestor));
+            let client = (handle, requestor, granted.clone());
             self.subscribers().add(client, Some(subscribed.id), (&uri, watched));
         }
         self.rewatch_unless(&routes);

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::call::{Call, Question, Step, in_words, report};
 use super::follow::Followed;
+use super::params;
 use super::parking::Questions;
 use super::responses::{refuse, unfollowed};
 use super::routes::Destination;
@@ -62,7 +63,14 @@ impl Gateway {
                 made = self.call(&exchange, entered, at_server, options) => made,
             };
             match made {
-                Ok(call) => drop(tokio::spawn(work(task, call))),
+                Ok(mut call) => {
+                    if !call.link.has_session() {
+                        // The server may end the call, and require input for another one.
+                        let (name, state) = at_server;
+                        call.keep(params::for_server(exchange.request(), name, state, false));
+                    }
+                    tokio::spawn(work(self.clone(), task, call));
+                }
                 Err(problem) => _ = task.fail(ErrorCode::INTERNAL_ERROR, &problem),
             }
             return Ok(());
@@ -79,7 +87,7 @@ impl Gateway {
             Err(problem) => return exchange.reject(ErrorCode::INTERNAL_ERROR, &problem),
         };
         match self.follow(&exchange, call, Questions::default()).await {
-            Followed::Task(call) => become_task(&exchange, *call),
+            Followed::Task(call) => become_task(self, &exchange, *call),
             Followed::Responded(responded) => responded,
             Followed::NotSent => unfollowed(&exchange),
             Followed::NotThere(error) => refuse(&exchange, &error),
@@ -89,9 +97,13 @@ impl Gateway {
 }
 
 /// Responds with a task whose work is a call that has become a task at its server.
-pub(super) fn become_task(exchange: &Exchange, call: Call) -> Result<(), RespondError> {
+pub(super) fn become_task(
+    gateway: &Gateway,
+    exchange: &Exchange,
+    call: Call,
+) -> Result<(), RespondError> {
     if let Some(task) = begin(exchange)? {
-        tokio::spawn(work(task, call));
+        tokio::spawn(work(gateway.clone(), task, call));
     }
     Ok(())
 }
@@ -118,7 +130,7 @@ type Answers<'t> = Pin<Box<dyn Future<Output = Result<Raw<'static>, TaskError>> 
 
 /// Follows a call until its end, which is that of the task. It runs apart from the handler of the request, which has its
 /// response.
-async fn work(task: TaskHandle, mut call: Call) {
+async fn work(gateway: Gateway, task: TaskHandle, mut call: Call) {
     let known = Instant::now() + KNOWN;
     let mut questions = Questions::default();
     // The answers that the client still owes.
@@ -164,15 +176,8 @@ async fn work(task: TaskHandle, mut call: Call) {
                 }
                 Step::Ended(Err(CallFailure::InputRequired(needed))) => {
                     rounds += 1;
-                    // Nothing happens at the server meanwhile.
-                    call.pause();
-                    let inputs = input_of_task(&task, &needed, rounds).await;
-                    let goes_on = match inputs {
-                        Some(inputs) => call.enter().await && call.repeat(&inputs, &needed),
-                        None => false,
-                    };
-                    if !goes_on {
-                        // It has failed, or its client has cancelled it.
+                    if !repeat(&gateway, &task, (&mut call, &needed), rounds).await {
+                        // The task has failed, or its client has cancelled it.
                         _ = task.cancel();
                         return;
                     }
@@ -192,6 +197,34 @@ fn give(questions: &mut Questions, answered: Result<Raw<'static>, TaskError>) {
         }
         Err(_) => questions.refuse("the task has ended"),
     }
+}
+
+/// Makes a call again with the input that a modern server requires, in its round. Returns whether the task goes on.
+async fn repeat(
+    gateway: &Gateway,
+    task: &TaskHandle,
+    (call, needed): (&mut Call, &Raw<'_>),
+    round: u32,
+) -> bool {
+    // Nothing happens at the server meanwhile.
+    call.pause();
+    let repeated = match call.kept() {
+        // Without the params, the input would be of no use.
+        Err(problem) => Err(problem),
+        Ok(_) => {
+            let Some(inputs) = input_of_task(task, needed, round).await else { return false };
+            tokio::select! {
+                biased;
+                () = task.cancelled() => return false,
+                repeated = call.repeat(gateway, inputs, needed) => repeated,
+            }
+        }
+    };
+    if let Err(problem) = &repeated {
+        Counters::add(&call.upstream.counters.failed);
+        _ = task.fail(ErrorCode::INTERNAL_ERROR, problem);
+    }
+    repeated.is_ok()
 }
 
 /// How many times a server may require input for a task.

@@ -119,9 +119,13 @@ impl Link {
         _ = self.handle.unsubscribe(entry.call);
     }
 
-    /// Waits for the end of the connection. Returns what is known about it.
-    pub(super) async fn ended(&self) -> String {
+    /// Waits for the end of the connection.
+    pub(super) async fn ended(&self) {
         self.handle.ended().await;
+    }
+
+    /// Returns what is known about the end of the connection. Waits some time for the exit status of a process.
+    pub(super) async fn cause_of_end(&self) -> String {
         let connection = self.take();
         let status = match connection {
             Some(mut connection) => connection.exit_status().await,

@@ -1,194 +1,17 @@
-//! [`Lists`]: the lists of a server, as they were read last.
+//! [`Lists`]: the lists of a server, as they were read last, and what clients know of them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcp_sansio::CallOptions;
-use mcp_sansio::call::{Paging, Timeout, ToolTasks};
-use mcp_sansio::capability::Capability;
 use mcp_sansio::event::Expiry;
-use mcp_sansio::http::ParamHeaders;
-use mcp_sansio::json::Raw;
-use mcp_sansio::model::TaskSupport;
-use mcp_sansio::model::method::{
-    ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
-};
 use mcp_sansio::subscription::ChangedList;
-use mcp_sansio_tokio::{CallFailure, Handle};
+use mcp_sansio_tokio::CallFailure;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::config::NameRules;
-
-/// The kind of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListKind {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-impl ListKind {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
-
-    /// The member of a result that contains the items.
-    pub(crate) const fn member(self) -> &'static str {
-        match self {
-            Self::Tools => ListTools::ITEMS,
-            Self::Prompts => ListPrompts::ITEMS,
-            Self::Resources => ListResources::ITEMS,
-            Self::Templates => ListResourceTemplates::ITEMS,
-        }
-    }
-
-    /// The capability of a server that has the list.
-    pub(crate) const fn capability(self) -> Capability {
-        match self {
-            Self::Tools => Capability::Tools,
-            Self::Prompts => Capability::Prompts,
-            Self::Resources | Self::Templates => Capability::Resources,
-        }
-    }
-
-    /// The capability of a server that announces changes of the list.
-    const fn announced_by(self) -> Capability {
-        match self {
-            Self::Tools => Capability::ToolsListChanged,
-            Self::Prompts => Capability::PromptsListChanged,
-            Self::Resources | Self::Templates => Capability::ResourcesListChanged,
-        }
-    }
-
-    /// The notification of a change.
-    pub(crate) const fn changed(self) -> ChangedList {
-        match self {
-            Self::Tools => ChangedList::Tools,
-            Self::Prompts => ChangedList::Prompts,
-            Self::Resources | Self::Templates => ChangedList::Resources,
-        }
-    }
-
-    /// The member that identifies an item in requests.
-    const fn key(self) -> &'static str {
-        match self {
-            Self::Tools | Self::Prompts => "name",
-            Self::Resources => "uri",
-            Self::Templates => "uriTemplate",
-        }
-    }
-
-    /// Reads all pages of the list.
-    async fn read(self, server: &Handle) -> Result<Vec<Raw<'static>>, CallFailure> {
-        let options = CallOptions::new().idle(Timeout::Never).total(Timeout::Never);
-        match self {
-            Self::Tools => pages::<ListTools>(server, options).await,
-            Self::Prompts => pages::<ListPrompts>(server, options).await,
-            Self::Resources => pages::<ListResources>(server, options).await,
-            Self::Templates => pages::<ListResourceTemplates>(server, options).await,
-        }
-    }
-}
-
-async fn pages<M: PagedMethod>(
-    server: &Handle,
-    options: CallOptions,
-) -> Result<Vec<Raw<'static>>, CallFailure> {
-    let list = server.list::<M>(Paging::default(), options).await?;
-    Ok(list.pages.iter().map(|page| page.raw().clone()).collect())
-}
-
-/// Where a list comes from.
-pub(super) struct Source<'s> {
-    pub(super) rules: &'s NameRules,
-    pub(super) server: &'s Handle,
-    /// Whether the server decides by itself which calls become tasks, as modern servers do. Legacy clients ask for tasks, so
-    /// they have to know that they may.
-    pub(super) decides_about_tasks: bool,
-}
-
-/// The items of one list of a server, as clients see them.
-#[derive(Default)]
-pub(crate) struct Items {
-    /// The items, by the name or URI that clients use.
-    pub(crate) items: Vec<(String, Raw<'static>)>,
-    /// Which tools run as tasks, by their names at the server.
-    pub(crate) tool_tasks: ToolTasks,
-    /// Whether any tool may become a task, as the server decides.
-    decides_about_tasks: bool,
-    /// The header fields in which modern clients repeat arguments, by the names that clients use.
-    headers: BTreeMap<String, Arc<ParamHeaders>>,
-    /// The position of an item.
-    positions: BTreeMap<String, usize>,
-}
-
-impl Items {
-    /// Converts the pages of a server. Items without a name, hidden items, and items whose names the server has used
-    /// before are left out.
-    fn new(kind: ListKind, source: &Source<'_>, pages: &[Raw<'static>]) -> Self {
-        let mut all = Self { decides_about_tasks: source.decides_about_tasks, ..Self::default() };
-        for page in pages {
-            if kind == ListKind::Tools {
-                all.tool_tasks.page(page);
-            }
-            let items = page.get(kind.member());
-            for item in items.iter().flat_map(Raw::elements) {
-                if let Some((name, item)) = shown(kind, source, &item) {
-                    all.positions.entry(name.clone()).or_insert_with(|| {
-                        if let Some(headers) = headers_of(&item) {
-                            all.headers.insert(name.clone(), headers);
-                        }
-                        all.items.push((name, item));
-                        all.items.len() - 1
-                    });
-                }
-            }
-        }
-        all.tool_tasks.finish();
-        all
-    }
-
-    /// Returns what clients know about a tool: whether it runs as a task.
-    pub(crate) fn shown_support(&self, tool: &str) -> TaskSupport<'static> {
-        match self.decides_about_tasks {
-            true => TaskSupport::Optional,
-            false => self.tool_tasks.support(tool),
-        }
-    }
-
-    /// Returns the header fields in which modern clients repeat the arguments of a tool.
-    pub(crate) fn headers(&self, tool: &str) -> Option<Arc<ParamHeaders>> {
-        self.headers.get(tool).cloned()
-    }
-
-    /// Whether the list has an item with this name or URI.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.positions.contains_key(name)
-    }
-}
-
-/// Returns the header fields of a tool, if it has valid ones.
-fn headers_of(tool: &Raw<'_>) -> Option<Arc<ParamHeaders>> {
-    let headers = ParamHeaders::of(&tool.get("inputSchema")?).ok()?;
-    (!headers.is_empty()).then(|| Arc::new(headers))
-}
-
-/// Returns an item with the name that clients see.
-fn shown(kind: ListKind, source: &Source<'_>, item: &Raw<'_>) -> Option<(String, Raw<'static>)> {
-    let name = item.get(kind.key())?.into_str()?.to_str().into_owned();
-    if kind.key() != "name" {
-        return Some((name, item.clone().into_owned()));
-    }
-    let shown = source.rules.shown(&name)?;
-    let mut changes = vec![("name", Some(Raw::from_serialize(&shown).ok()?))];
-    if kind == ListKind::Tools && source.decides_about_tasks && item.get("execution").is_none() {
-        changes.push(("execution", Some(Raw::new(r#"{"taskSupport":"optional"}"#).ok()?)));
-    }
-    Some((shown, item.edited(&changes)))
-}
+use super::list_items::{Items, Source};
+use super::list_kind::{ListKind, Pages};
 
 /// The four lists of a server.
 pub(crate) struct Lists {
@@ -204,12 +27,21 @@ struct List {
     /// The time after which the items are read again; `None` if they have to be read now.
     fresh_until: Option<Freshness>,
     is_being_read: bool,
+    /// Whether a reading has failed, and is tried again after a pause.
+    is_retried: bool,
     /// The number of changes, each of which makes a reading in progress obsolete.
     changes: u64,
-    /// The number of finished readings.
-    readings: u64,
-    /// Whether a client has received a list without these items.
-    is_missed: bool,
+    /// The number of requests that wait for the list.
+    waiting: usize,
+    /// Whether a request has waited for the items for too long, since they were read last.
+    is_slow: bool,
+    /// Whether a client has received the list, with or without these items.
+    is_shown: bool,
+    /// Whether the next reading needs no notification: clients were notified of the last change, and no client has received
+    /// an older list since then.
+    is_notified: bool,
+    /// Whether it was reported that a client has received the list without these items.
+    is_reported: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -220,6 +52,29 @@ enum Freshness {
 }
 
 impl List {
+    /// Makes the next request read the list again. A reading in progress is obsolete.
+    fn expire(&mut self, is_notified: bool) {
+        self.fresh_until = None;
+        self.changes += 1;
+        self.is_notified = is_notified;
+    }
+
+    /// Whether clients need the current items, because they have received others or wait for them.
+    const fn is_wanted(&self) -> bool {
+        self.is_shown || 0 < self.waiting
+    }
+
+    fn begin(&mut self, is_needed: bool) -> bool {
+        let begins = is_needed && !self.is_being_read;
+        self.is_being_read |= begins;
+        begins
+    }
+
+    /// Begins a pause before the next reading, unless one has begun before.
+    fn retry(&mut self) -> Next {
+        if std::mem::replace(&mut self.is_retried, true) { Next::Done } else { Next::Later }
+    }
+
     fn is_fresh(&self, is_announced: bool) -> bool {
         self.fresh_until.is_some_and(|until| match until {
             Freshness::Announced(_) if is_announced => true,
@@ -247,11 +102,16 @@ impl Lists {
     /// Whether the caller has to [read](Reading::read) the list.
     pub(super) fn begin(&self, kind: ListKind) -> bool {
         let is_announced = self.is_announced.load(Ordering::Relaxed);
+        self.of(kind).send_if_modified(|list| list.begin(!list.is_fresh(is_announced)))
+    }
+
+    /// As [`begin`](Self::begin), after a pause that followed a failure.
+    pub(super) fn begin_again(&self, kind: ListKind) -> bool {
         self.of(kind).send_if_modified(|list| {
-            let begins = !list.is_fresh(is_announced) && !list.is_being_read;
-            list.is_being_read |= begins;
-            begins
-        })
+            list.is_retried = false;
+            false
+        });
+        self.begin(kind)
     }
 
     /// Notes whether changes are announced. Without announcements, lists get old.
@@ -264,31 +124,48 @@ impl Lists {
         Reading { lists: self, kind, is_done: false }
     }
 
-    /// Waits for a list that is being read, until `deadline`. Returns its newest items.
+    /// Waits for a list that is being read, until `deadline`. Returns its newest items, for a client that has asked for it.
     ///
     /// Without items, the second value tells whether this is the first client that gets none.
-    pub(super) async fn wait(
+    pub(super) async fn show(
         &self,
         kind: ListKind,
         deadline: Instant,
     ) -> (Option<Arc<Items>>, bool) {
-        let mut changes = self.of(kind).subscribe();
-        let before = changes.borrow_and_update().readings;
+        self.wait(kind, deadline).await;
         let is_announced = self.is_announced.load(Ordering::Relaxed);
-        let is_done = |list: &List| {
-            list.is_fresh(is_announced) || !list.is_being_read || before < list.readings
-        };
-        let waited: Result<_, _> =
-            tokio::time::timeout_at(deadline, changes.wait_for(is_done)).await;
-        drop(waited);
         let (mut items, mut is_first) = (None, false);
         self.of(kind).send_if_modified(|list| {
             items.clone_from(&list.items);
-            is_first = items.is_none() && !list.is_missed;
-            list.is_missed |= is_first;
+            is_first = items.is_none() && !std::mem::replace(&mut list.is_reported, true);
+            list.is_shown = true;
+            // A client with other items has to know when they have been read.
+            list.is_notified &= list.is_fresh(is_announced);
             false
         });
         (items, is_first)
+    }
+
+    /// Waits for a list that is being read, until `deadline`. A list that has taken too long is not waited for again, until
+    /// it has been read.
+    pub(super) async fn wait_unless_slow(&self, kind: ListKind, deadline: Instant) {
+        if self.of(kind).borrow().is_slow {
+            return;
+        }
+        let is_slow = !self.wait(kind, deadline).await;
+        self.of(kind).send_if_modified(|list| {
+            list.is_slow |= is_slow && list.items.is_none();
+            false
+        });
+    }
+
+    /// Waits for a list that is being read. Returns whether that has ended before `deadline`.
+    async fn wait(&self, kind: ListKind, deadline: Instant) -> bool {
+        let _waiting = Waiting::new(self.of(kind));
+        let mut changes = self.of(kind).subscribe();
+        let is_announced = self.is_announced.load(Ordering::Relaxed);
+        let is_done = |list: &List| list.is_fresh(is_announced) || !list.is_being_read;
+        tokio::time::timeout_at(deadline, changes.wait_for(is_done)).await.is_ok()
     }
 
     /// Returns the newest items, without waiting.
@@ -296,18 +173,68 @@ impl Lists {
         self.of(kind).borrow().items.clone()
     }
 
-    /// Notes that a list has changed. Returns whether clients may know an older one.
-    pub(super) fn changed(&self, list: ChangedList) -> bool {
-        let mut is_known = false;
+    /// Notes that a list has changed, and that clients are notified of it.
+    pub(super) fn changed(&self, list: ChangedList) {
         for kind in ListKind::ALL.into_iter().filter(|kind| kind.changed() == list) {
-            self.of(kind).send_modify(|list| {
-                list.fresh_until = None;
-                list.changes += 1;
-                is_known |= list.items.is_some() || list.is_missed;
-            });
+            self.of(kind).send_modify(|list| list.expire(true));
         }
-        is_known
     }
+
+    /// Makes the next request read each list again, without notifying clients.
+    pub(super) fn expire(&self) {
+        ListKind::ALL
+            .into_iter()
+            .for_each(|kind| self.of(kind).send_modify(|list| list.expire(false)));
+    }
+
+    /// Makes a list be read again, if clients need that: they have to know if it is another one now. Returns whether the
+    /// caller has to [read](Reading::read) it.
+    pub(super) fn check(&self, kind: ListKind) -> bool {
+        self.of(kind).send_if_modified(|list| {
+            list.expire(false);
+            list.begin(list.is_wanted())
+        })
+    }
+}
+
+/// A request that waits for a list.
+struct Waiting<'l>(&'l watch::Sender<List>);
+
+impl<'l> Waiting<'l> {
+    fn new(list: &'l watch::Sender<List>) -> Self {
+        list.send_if_modified(|list| {
+            list.waiting += 1;
+            false
+        });
+        Self(list)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|list| {
+            list.waiting -= 1;
+            false
+        });
+    }
+}
+
+/// What has to be done after a reading.
+pub(super) struct AfterReading {
+    /// Whether clients are to be notified, because some of them have received other items.
+    pub(super) notifies: bool,
+    pub(super) next: Next,
+}
+
+/// Whether a list has to be read again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// No, or the next connection or the next request decides.
+    Done,
+    /// At once, because it has changed in the meantime.
+    Again,
+    /// After a pause.
+    Later,
 }
 
 /// A reading in progress. If it is given up, the next request reads the list.
@@ -318,12 +245,12 @@ pub(super) struct Reading<'l> {
 }
 
 impl Reading<'_> {
-    /// Reads the list. Returns whether clients that have received a list without its items have to know.
+    /// Reads the list. Returns the problem with it, if there is one.
     pub(super) async fn read(
         mut self,
         source: &Source<'_>,
         within: Duration,
-    ) -> (Result<(), CallFailure>, bool) {
+    ) -> (Option<String>, AfterReading) {
         let server = source.server;
         let changes = self.list().borrow().changes;
         let has = |capability| server.peer_capabilities().contains(capability);
@@ -333,28 +260,72 @@ impl Reading<'_> {
                 Ok(read) => read,
                 Err(_) => Err(CallFailure::TimedOut(Expiry::Total)),
             },
-            false => Ok(Vec::new()),
-        };
-        let items = match read {
-            Ok(pages) => Arc::new(Items::new(self.kind, source, &pages)),
-            Err(failure) => return (Err(failure), false),
+            false => Ok(Pages::default()),
         };
         self.is_done = true;
-        // A change in the meantime makes the items old at once.
-        let is_announced = self.lists.is_announced.load(Ordering::Relaxed);
-        let fresh = match is_announced && has(self.kind.announced_by()) {
-            true => Freshness::Announced(Instant::now() + self.lists.age),
-            false => Freshness::Until(Instant::now() + self.lists.age),
+        match read {
+            Ok(pages) => {
+                let items = Arc::new(Items::new(self.kind, source, &pages.pages));
+                let is_announced = has(self.kind.announced_by());
+                let after = self.finish(items, changes, pages.is_stale, is_announced);
+                (pages.cut.map(|cut| format!("the list is not complete: {cut}")), after)
+            }
+            Err(failure) => {
+                let is_over = matches!(failure, CallFailure::Closed(_) | CallFailure::NotSent);
+                (Some(failure.to_string()), self.fail(is_over))
+            }
+        }
+    }
+
+    /// Keeps the items that were read. `changes` is the number of changes before the reading.
+    fn finish(
+        &self,
+        items: Arc<Items>,
+        changes: u64,
+        is_stale: bool,
+        is_announced: bool,
+    ) -> AfterReading {
+        let until = Instant::now() + self.lists.age;
+        let fresh = match is_announced && self.lists.is_announced.load(Ordering::Relaxed) {
+            true => Freshness::Announced(until),
+            false => Freshness::Until(until),
         };
-        let mut was_missed = false;
+        let mut after = AfterReading { notifies: false, next: Next::Done };
+        self.list().send_modify(|list| {
+            let are_new = match &list.items {
+                Some(old) => old.items != items.items,
+                None => !items.items.is_empty(),
+            };
+            after.notifies = are_new && list.is_shown && !list.is_notified;
+            // A change in the meantime makes the items old at once.
+            let is_current = list.changes == changes && !is_stale;
+            list.fresh_until = is_current.then_some(fresh);
+            list.is_notified &= !is_current;
+            list.items = Some(items);
+            (list.is_being_read, list.is_slow, list.is_reported) = (false, false, false);
+            if is_current || !list.is_wanted() {
+                return;
+            }
+            if is_stale {
+                after.next = list.retry();
+            } else {
+                list.is_being_read = true;
+                after.next = Next::Again;
+            }
+        });
+        after
+    }
+
+    /// Ends a reading that has failed. If the connection `is_over`, the lists of the next one are checked.
+    fn fail(&self, is_over: bool) -> AfterReading {
+        let mut next = Next::Done;
         self.list().send_modify(|list| {
             list.is_being_read = false;
-            list.readings += 1;
-            was_missed = std::mem::take(&mut list.is_missed);
-            list.items = Some(items);
-            list.fresh_until = (list.changes == changes).then_some(fresh);
+            if !is_over && list.is_wanted() {
+                next = list.retry();
+            }
         });
-        (Ok(()), was_missed)
+        AfterReading { notifies: false, next }
     }
 
     fn list(&self) -> &watch::Sender<List> {
@@ -365,10 +336,7 @@ impl Reading<'_> {
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
         if !self.is_done {
-            self.list().send_modify(|list| {
-                list.is_being_read = false;
-                list.readings += 1;
-            });
+            self.list().send_modify(|list| list.is_being_read = false);
         }
     }
 }

@@ -4,7 +4,9 @@ mod backoff;
 pub(crate) mod connect;
 mod gate;
 pub(crate) mod link;
-pub(crate) mod lists;
+pub(crate) mod list_items;
+pub(crate) mod list_kind;
+mod lists;
 mod own;
 pub(crate) mod shared;
 mod supervise;
@@ -21,15 +23,19 @@ use mcp_sansio_tokio::ConnectionGroup;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use self::backoff::Backoff;
 pub use self::connect::{Connect, ConnectFuture, UpstreamHandler};
 use self::gate::Gate;
 pub(crate) use self::gate::Place;
 use self::link::Link;
-use self::lists::{Items, ListKind, Lists, Source};
+use self::list_items::{Items, Source};
+use self::list_kind::ListKind;
+use self::lists::{Lists, Next};
 use self::own::OwnLinks;
 use self::shared::{LinkState, NoLink, SharedLink};
 pub(crate) use self::watches::WatchedResource;
 use self::watches::Watches;
+use crate::budget::{Budget, Share};
 use crate::client_key::ClientKey;
 use crate::config::{Observer, Sharing, UpstreamConfig};
 use crate::status::UpstreamEvent;
@@ -44,6 +50,8 @@ pub(crate) struct OfGateway {
     /// The level of log messages that the most verbose session wants.
     pub(crate) level: Arc<Mutex<Option<LoggingLevel>>>,
     pub(crate) observer: Option<Observer>,
+    /// The bytes that are kept for calls.
+    pub(crate) budget: Budget,
 }
 
 impl OfGateway {
@@ -61,7 +69,7 @@ pub(crate) struct Upstream {
     own: OwnLinks,
     lists: Lists,
     watches: Watches,
-    gate: Gate,
+    gate: Arc<Gate>,
     pub(crate) counters: Counters,
     /// Set when the server is removed from the configuration: how long its calls may go on.
     stop: watch::Sender<Option<Duration>>,
@@ -144,6 +152,11 @@ impl Upstream {
         self.gate.enter(client).await
     }
 
+    /// Takes bytes from the budget of the gateway; `None` if it is exhausted, for all or for this client.
+    pub(crate) fn keep(&self, client: Requestor, bytes: usize) -> Option<Share> {
+        self.gateway.budget.share(client, bytes)
+    }
+
     /// Returns the number of calls in progress.
     pub(crate) fn calls_in_progress(&self) -> usize {
         self.gate.in_progress()
@@ -177,37 +190,82 @@ impl Upstream {
     /// Begins to read a list, if it is not known or may have changed.
     pub(crate) fn prefetch(self: &Arc<Self>, kind: ListKind) {
         if self.lists.begin(kind) {
-            let upstream = Arc::clone(self);
-            tokio::spawn(async move { upstream.read(kind).await });
+            self.start_reading(kind);
         }
     }
 
-    /// Returns a list. Waits for it until `deadline`, and then returns the items that were read before, if there are any.
+    /// Reads the lists that clients have received again, and notifies the clients of those that are others now.
+    fn check_lists(self: &Arc<Self>) {
+        for kind in ListKind::ALL {
+            if self.lists.check(kind) {
+                self.start_reading(kind);
+            }
+        }
+    }
+
+    fn start_reading(self: &Arc<Self>, kind: ListKind) {
+        let upstream = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut backoff = Backoff::new();
+            loop {
+                match upstream.read(kind).await {
+                    Next::Done => break,
+                    Next::Again => {}
+                    Next::Later => {
+                        tokio::time::sleep(backoff.next()).await;
+                        if !upstream.lists.begin_again(kind) {
+                            break;
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Returns a list for a client that has asked for it. Waits for it until `deadline`, and then returns the items that were
+    /// read before, if there are any.
     pub(crate) async fn list(
         self: &Arc<Self>,
         kind: ListKind,
         deadline: Instant,
     ) -> Option<Arc<Items>> {
         self.prefetch(kind);
-        let (items, is_first) = self.lists.wait(kind, deadline).await;
+        let (items, is_first) = self.lists.show(kind, deadline).await;
         if is_first {
+            // It is no problem of its own: the status has the reason.
             let list = kind.member();
-            self.problem(&format!("a client has got its {list} without those of this server"));
+            let notice = format!("a client has got its {list} without those of this server");
+            self.report(&UpstreamEvent::Problem(&notice));
         }
         items
     }
 
-    /// Returns a list as it was read last, also if it may have changed. Waits only if it was never read.
+    /// Returns a list as it was read last, to find the server of a call. Waits only if it was never read.
     pub(crate) async fn list_soon(
         self: &Arc<Self>,
         kind: ListKind,
         deadline: Instant,
     ) -> Option<Arc<Items>> {
         self.prefetch(kind);
-        match self.lists.known(kind) {
-            Some(known) => Some(known),
-            None => self.lists.wait(kind, deadline).await.0,
+        if self.lists.known(kind).is_none() {
+            self.lists.wait_unless_slow(kind, deadline).await;
         }
+        self.lists.known(kind)
+    }
+
+    /// Whether a list has this name. Waits only if it does not have it yet, and is being read.
+    pub(crate) async fn lists_name(
+        self: &Arc<Self>,
+        kind: ListKind,
+        name: &str,
+        deadline: Instant,
+    ) -> bool {
+        let has_it = || self.lists.known(kind).is_some_and(|list| list.has(name));
+        self.prefetch(kind);
+        if !has_it() {
+            self.lists.wait_unless_slow(kind, deadline).await;
+        }
+        has_it()
     }
 
     /// Returns a list as it was read last.
@@ -215,13 +273,17 @@ impl Upstream {
         self.lists.known(kind)
     }
 
-    async fn read(&self, kind: ListKind) {
+    /// Reads a list. Returns whether it has to be read once more.
+    async fn read(&self, kind: ListKind) -> Next {
         let guard = self.lists.reading(kind);
         let link = match self.shared.get(self.config.connect_timeout).await {
             Ok(link) => link,
             // The problem is known.
-            Err(NoLink::Failed { .. } | NoLink::Stopped) => return,
-            Err(problem) => return self.problem(&problem.to_string()),
+            Err(NoLink::Failed { .. } | NoLink::Stopped) => return Next::Done,
+            Err(problem) => {
+                self.problem(&problem.to_string());
+                return Next::Done;
+            }
         };
         let source = Source {
             rules: &self.config.names,
@@ -229,13 +291,14 @@ impl Upstream {
             decides_about_tasks: link.decides_about_tasks(),
         };
         let within = self.config.call_timeout.min(self.config.list_timeout * LIST_PATIENCE);
-        let (read, was_missed) = guard.read(&source, within).await;
-        if let Err(failure) = read {
-            self.problem(&format!("{} cannot be listed: {failure}", kind.member()));
+        let (problem, after) = guard.read(&source, within).await;
+        if let Some(problem) = problem {
+            self.problem(&format!("{} cannot be listed: {problem}", kind.member()));
         }
-        if was_missed {
+        if after.notifies {
             self.gateway.clients.list_changed(kind.changed());
         }
+        after.next
     }
 }
 

@@ -14,6 +14,9 @@ use super::shared::NoLink;
 use crate::client_key::ClientKey;
 use crate::config::Sharing;
 
+/// How long a connection is kept for its client, even if another client needs the room.
+const LEAST_IDLE: Duration = Duration::from_secs(10);
+
 /// The connections, by their clients.
 #[derive(Default)]
 pub(super) struct OwnLinks {
@@ -42,6 +45,14 @@ impl OwnLink {
         let calls = |link: &Arc<Link>| link.handle().counts().outbound;
         Arc::strong_count(&self.cell) == 1 && self.cell.get().is_none_or(|link| calls(link) == 0)
     }
+}
+
+/// Removes and returns the connection that was not used for the longest time.
+fn evict(links: &mut BTreeMap<ClientKey, OwnLink>) -> Option<OwnLink> {
+    let is_due = |own: &OwnLink| own.is_idle() && LEAST_IDLE <= own.used.elapsed();
+    let idle = links.iter().filter(|(_, own)| is_due(own));
+    let client = *idle.min_by_key(|(_, own)| own.used)?.0;
+    links.remove(&client)
 }
 
 impl OwnLinks {
@@ -92,8 +103,13 @@ impl Upstream {
         (most, idle): (usize, Duration),
     ) -> Result<Arc<Link>, NoLink> {
         self.own.remove_idle(idle);
+        // It is dropped without the lock.
+        let mut evicted = None;
         let cell = {
             let mut links = self.own.lock();
+            if most <= links.len() && !links.contains_key(&client) {
+                evicted = evict(&mut links);
+            }
             let is_full = most <= links.len();
             match links.get_mut(&client) {
                 Some(own) => {
@@ -108,6 +124,7 @@ impl Upstream {
                 }
             }
         };
+        drop(evicted);
         let open = async {
             let opening = Link::open(&self.gateway.name, &self.config);
             let link = match tokio::time::timeout(self.config.connect_timeout, opening).await {

@@ -20,6 +20,9 @@ use crate::status::UpstreamEvent;
 /// After a connection of this length, the first attempt to connect again is made at once.
 const STABLE: Duration = Duration::from_secs(10);
 
+/// How long the lists of a new connection are not read, because the subscription to their changes is about to be granted.
+const GRANT_PATIENCE: Duration = Duration::from_secs(2);
+
 impl Upstream {
     /// Connects to the server, again and again, until the server is removed from the configuration.
     pub(super) async fn supervise(self: Arc<Self>) {
@@ -82,21 +85,30 @@ impl Upstream {
     }
 
     /// Offers a connection until it ends. Returns the reason for its end.
-    async fn serve(&self, link: &Arc<Link>) -> String {
+    async fn serve(self: &Arc<Self>, link: &Arc<Link>) -> String {
         Counters::add(&self.counters.connected);
         self.lists.set_announced(false);
         self.report(&UpstreamEvent::Connected { revision: link.revision() });
+        // Its lists may be others than before.
+        self.lists.expire();
         self.shared.set(LinkState::Open(Arc::clone(link)));
-        // Its lists may be others than before, and clients may have received lists without them.
-        self.all_lists_changed();
         if let Some(level) = self.gateway.level() {
             link.set_log_level(level);
         }
+        let ended = async {
+            link.ended().await;
+            // No more calls are made on it, even if its process goes on.
+            self.shared.set(LinkState::Connecting);
+            link.cause_of_end().await
+        };
+        let meanwhile = async {
+            tokio::join!(self.close_idle(), self.follow_lists(link));
+            std::future::pending().await
+        };
         tokio::select! {
             biased;
-            problem = link.ended() => problem,
-            // Neither returns before the other is done.
-            _ = async { tokio::join!(self.close_idle(), self.follow_lists(link)) } => link.ended().await,
+            problem = ended => problem,
+            problem = meanwhile => problem,
         }
     }
 
@@ -109,33 +121,47 @@ impl Upstream {
         while closing.join_next().await.is_some() {}
     }
 
-    /// Follows the changes of the lists. Returns if the server does not announce any.
-    async fn follow_lists(&self, link: &Link) {
-        let mut backoff = Backoff::new();
+    /// Checks the lists of a new connection, and follows their changes. Returns if the server does not announce any.
+    async fn follow_lists(self: &Arc<Self>, link: &Link) {
+        let (mut backoff, mut is_checked) = (Backoff::new(), false);
+        let patience = Instant::now() + GRANT_PATIENCE;
         loop {
             let entry = match link.subscribe(&all_lists()) {
                 Ok(entry) => Some(entry),
                 // The server announces nothing.
-                Err(CallError::NotAllowed(_)) => return,
+                Err(CallError::NotAllowed(_)) => return self.check_lists(),
                 // It cannot be asked at the moment.
                 Err(_) => None,
             };
             let mut subscription = Subscription { link, entry };
-            while let Some(news) = subscription.next().await {
+            loop {
+                let news = tokio::select! {
+                    biased;
+                    news = subscription.next() => news,
+                    () = tokio::time::sleep_until(patience), if !is_checked => {
+                        is_checked = true;
+                        self.check_lists();
+                        continue;
+                    }
+                };
                 match news {
-                    SubscriptionNews::Granted { .. } => {
+                    Some(SubscriptionNews::Granted { .. }) => {
                         backoff.reset();
                         self.lists.set_announced(true);
                         // Changes before this were not announced.
-                        self.all_lists_changed();
+                        is_checked = true;
+                        self.check_lists();
                     }
-                    SubscriptionNews::Changed(change) => self.list_changed(&change),
-                    SubscriptionNews::Lagged { .. } => self.all_lists_changed(),
+                    Some(SubscriptionNews::Changed(change)) => self.list_changed(&change),
+                    Some(SubscriptionNews::Lagged { .. }) => self.check_lists(),
                     _ => break,
                 }
             }
             drop(subscription);
             self.lists.set_announced(false);
+            if !std::mem::replace(&mut is_checked, true) {
+                self.check_lists();
+            }
             tokio::time::sleep(backoff.next()).await;
         }
     }
@@ -152,13 +178,5 @@ impl Upstream {
         };
         self.lists.changed(list);
         self.gateway.clients.list_changed(list);
-    }
-
-    fn all_lists_changed(&self) {
-        for list in [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources] {
-            if self.lists.changed(list) {
-                self.gateway.clients.list_changed(list);
-            }
-        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::request::Requestor;
 use mcp_sansio::{CallError, ConnectionNumber, Server};
 use mcp_sansio_tokio::{ConnectionGroup, Handle};
 use tokio::sync::watch;
@@ -14,17 +15,25 @@ use tokio::time::Instant;
 use super::Upstream;
 use super::backoff::Backoff;
 use super::link::Link;
+use crate::budget::{Budget, Share};
 
 /// A subscription that is granted later than this may have missed changes.
 const SOON: Duration = Duration::from_secs(1);
 
-/// The most resources of one server that are watched at the same time. Over HTTP each takes a stream.
-const MOST_WATCHED: usize = 256;
+/// The most resources of one server that are watched at the same time. Over HTTP each takes a stream. One client gets at
+/// most a half.
+const MOST_WATCHED: usize = 512;
 
 /// The watched resources. A resource is watched once, for all clients.
-#[derive(Default)]
 pub(super) struct Watches {
     watched: Mutex<BTreeMap<String, Watched>>,
+    budget: Budget,
+}
+
+impl Default for Watches {
+    fn default() -> Self {
+        Self { watched: Mutex::default(), budget: Budget::new(MOST_WATCHED) }
+    }
 }
 
 struct Watched {
@@ -35,6 +44,8 @@ struct Watched {
     /// Their connections.
     connections: BTreeSet<ConnectionNumber>,
     users: usize,
+    /// The share of the client that was the first to watch it.
+    _share: Share,
     decision: watch::Receiver<Option<bool>>,
     /// Dropping it ends the subscription.
     _stop: watch::Sender<()>,
@@ -79,17 +90,19 @@ impl Watches {
 }
 
 impl Upstream {
-    /// Watches a resource for a client until the result is dropped. `None` if too many resources are watched.
+    /// Watches a resource for a client until the result is dropped. `None` if too many resources are watched, by all or by
+    /// this client.
     pub(crate) fn watch(
         self: &Arc<Self>,
         uri: &str,
-        client: &Handle<Server>,
+        (client, requestor): (&Handle<Server>, Requestor),
     ) -> Option<WatchedResource> {
         let mut watched = self.watches.lock();
-        if MOST_WATCHED <= watched.len() && !watched.contains_key(uri) {
-            return None;
-        }
-        let known = watched.entry(uri.to_owned()).or_insert_with(|| {
+        let share = match watched.contains_key(uri) {
+            true => None,
+            false => Some(self.watches.budget.share(requestor, 1)?),
+        };
+        let begin = |share| {
             let (decide, decision) = watch::channel(None);
             let (stop, stopped) = watch::channel(());
             let (key, clients) = (Arc::<()>::default(), ConnectionGroup::new());
@@ -103,8 +116,12 @@ impl Upstream {
             };
             tokio::spawn(watching.run(stopped));
             let connections = BTreeSet::new();
-            Watched { key, clients, connections, users: 0, decision, _stop: stop }
-        });
+            Watched { key, clients, connections, users: 0, _share: share, decision, _stop: stop }
+        };
+        if let Some(share) = share {
+            watched.insert(uri.to_owned(), begin(share));
+        }
+        let known = watched.get_mut(uri)?;
         known.users += 1;
         if known.connections.insert(client.connection()) {
             known.clients.add(client);

@@ -49,6 +49,25 @@ struct Inner {
     journal: Mutex<Vec<String>>,
     tasks: SharedTasks,
     list_delay: Mutex<Duration>,
+    is_silent: AtomicBool,
+    snapshots: AtomicBool,
+    list_fails: AtomicBool,
+    lists: AtomicUsize,
+    listen: Mutex<Listen>,
+}
+
+/// How a server responds to a subscription.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Listen {
+    /// It grants the subscription at once.
+    #[default]
+    Granted,
+    /// It does not have the method.
+    NoMethod,
+    /// It refuses the subscription.
+    Refused,
+    /// It never acknowledges the subscription.
+    Unacknowledged,
 }
 
 pub(crate) const TOOLS: [&str; 10] =
@@ -67,6 +86,11 @@ impl Fake {
             journal: Mutex::default(),
             tasks: SharedTasks::with_clock(TasksConfig::default(), clock()),
             list_delay: Mutex::default(),
+            is_silent: AtomicBool::new(false),
+            snapshots: AtomicBool::new(false),
+            list_fails: AtomicBool::new(false),
+            lists: AtomicUsize::new(0),
+            listen: Mutex::default(),
         }))
     }
 
@@ -76,6 +100,12 @@ impl Fake {
 
     pub(crate) fn modern(name: &'static str) -> Self {
         Self::new(name, Revision::V2026_07_28)
+    }
+
+    /// Announces no changes, on connections that are opened from now on.
+    pub(crate) fn silent(self) -> Self {
+        self.0.is_silent.store(true, Ordering::SeqCst);
+        self
     }
 
     pub(crate) fn config(&self) -> UpstreamConfig {
@@ -97,8 +127,13 @@ impl Fake {
         self.0.attempts.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn set_tools(&self, tools: &[&'static str]) {
+    /// Changes the tools without an announcement.
+    pub(crate) fn set_tools_quietly(&self, tools: &[&'static str]) {
         *self.0.tools.lock().unwrap() = tools.into();
+    }
+
+    pub(crate) fn set_tools(&self, tools: &[&'static str]) {
+        self.set_tools_quietly(tools);
         for handle in self.0.handles.lock().unwrap().iter() {
             _ = handle.list_changed(mcp_sansio::subscription::ChangedList::Tools);
         }
@@ -106,6 +141,25 @@ impl Fake {
 
     pub(crate) fn set_list_delay(&self, delay: Duration) {
         *self.0.list_delay.lock().unwrap() = delay;
+    }
+
+    /// Lists are those of the time of the request, as those of a server with pages or a slow network.
+    pub(crate) fn set_snapshots(&self) {
+        self.0.snapshots.store(true, Ordering::SeqCst);
+    }
+
+    /// Sets how subscriptions of later connections are responded to.
+    pub(crate) fn set_listen(&self, listen: Listen) {
+        *self.0.listen.lock().unwrap() = listen;
+    }
+
+    /// Returns how often the tools were listed.
+    pub(crate) fn lists(&self) -> usize {
+        self.0.lists.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_list_fails(&self, fails: bool) {
+        self.0.list_fails.store(fails, Ordering::SeqCst);
     }
 
     pub(crate) fn update_resource(&self) {
@@ -137,13 +191,23 @@ impl Fake {
     fn server_config(&self) -> ServerConfig {
         let mut config = ServerConfig::new(self.0.name, "1");
         config.revisions = self.0.revisions;
-        config.capabilities.tools = Some(ListChanged::notified());
+        config.capabilities.tools = Some(ListChanged::default());
         let mut resources = ResourcesCapability::default();
-        resources.subscribe = Some(true);
-        resources.list_changed = Some(true);
+        if !self.0.is_silent.load(Ordering::SeqCst) {
+            config.capabilities.tools = Some(ListChanged::notified());
+            resources.subscribe = Some(true);
+            resources.list_changed = Some(true);
+        }
         config.capabilities.resources = Some(resources);
+        let asks = *self.0.listen.lock().unwrap() != Listen::Granted;
+        if asks {
+            config.listening = mcp_sansio::config::Listening::Asked;
+        }
         config.capabilities.logging = Some(EmptyCapability::default());
-        config.capabilities = config.capabilities.with_tasks();
+        // The adapter would serve subscriptions to tasks.
+        if !asks {
+            config.capabilities = config.capabilities.with_tasks();
+        }
         config
     }
 
@@ -159,7 +223,10 @@ impl Fake {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);
         let (server, handler_of_server) = (self.server_config(), self.clone());
-        let options = ConnectionOptions::new().tasks(self.0.tasks.clone());
+        let mut options = ConnectionOptions::new();
+        if *self.0.listen.lock().unwrap() == Listen::Granted {
+            options = options.tasks(self.0.tasks.clone());
+        }
         let serving = tokio::spawn(async move {
             _ = serve_with(server, &options, reader, writer, handler_of_server).await;
         });
@@ -167,6 +234,40 @@ impl Fake {
         let (reader, writer) = tokio::io::split(ours);
         connect_with(config, &ConnectionOptions::new().handlers(1000), reader, writer, handler)
             .await
+    }
+
+    async fn list_tools(&self, exchange: &Exchange) -> Result<(), RespondError> {
+        self.0.lists.fetch_add(1, Ordering::SeqCst);
+        let delay = *self.0.list_delay.lock().unwrap();
+        let before = self.0.tools.lock().unwrap().clone();
+        tokio::time::sleep(delay).await;
+        let after = self.0.tools.lock().unwrap().clone();
+        if self.0.list_fails.load(Ordering::SeqCst) {
+            return exchange.reject(ErrorCode::INTERNAL_ERROR, "the list is not there yet");
+        }
+        let names = if self.0.snapshots.load(Ordering::SeqCst) { before } else { after };
+        let tools = names.into_iter().map(|name| {
+            let mut tool = Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap());
+            if name.starts_with("task") {
+                let mut execution = ToolExecution::default();
+                execution.task_support = Some(TaskSupport::Required);
+                tool.execution = Some(execution);
+            }
+            tool
+        });
+        exchange.respond(&ListToolsResult::new(tools.collect::<Vec<_>>()))
+    }
+
+    async fn refuse_listen(&self, exchange: &Exchange) -> Result<(), RespondError> {
+        let listen = *self.0.listen.lock().unwrap();
+        match listen {
+            Listen::NoMethod => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+            Listen::Refused => exchange.reject(ErrorCode::INTERNAL_ERROR, "too many subscriptions"),
+            Listen::Granted | Listen::Unacknowledged => {
+                exchange.cancelled().await;
+                Ok(())
+            }
+        }
     }
 
     async fn call(
@@ -285,21 +386,7 @@ impl Connect for Fake {
 impl Handler<Server> for Fake {
     async fn serve(&self, exchange: Exchange) {
         let served = match &exchange.request().kind {
-            ClientRequest::ListTools(_) => {
-                let delay = *self.0.list_delay.lock().unwrap();
-                tokio::time::sleep(delay).await;
-                let names = self.0.tools.lock().unwrap().clone();
-                let tools = names.into_iter().map(|name| {
-                    let mut tool = Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap());
-                    if name.starts_with("task") {
-                        let mut execution = ToolExecution::default();
-                        execution.task_support = Some(TaskSupport::Required);
-                        tool.execution = Some(execution);
-                    }
-                    tool
-                });
-                exchange.respond(&ListToolsResult::new(tools.collect::<Vec<_>>()))
-            }
+            ClientRequest::ListTools(_) => self.list_tools(&exchange).await,
             ClientRequest::ListResources(_) => {
                 let resource = Resource::new(self.uri(), "a");
                 exchange.respond(&ListResourcesResult::new([resource]))
@@ -332,6 +419,7 @@ impl Handler<Server> for Fake {
                 let name = call.name.to_str().into_owned();
                 self.call(&exchange, &name, arguments).await
             }
+            ClientRequest::Listen(_) => self.refuse_listen(&exchange).await,
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         };
         _ = served;
@@ -365,6 +453,8 @@ pub(crate) struct Seen {
     pub(crate) events: Mutex<Vec<String>>,
     pub(crate) questions: Mutex<Vec<String>>,
     pub(crate) name: Mutex<String>,
+    /// How long a question takes.
+    pub(crate) patience: Mutex<Duration>,
 }
 
 #[derive(Clone)]
@@ -377,6 +467,8 @@ impl Handler<Client> for Answers {
                 let message = exchange.request().params.as_ref().unwrap().get("message").unwrap();
                 let message: String = message.parse().unwrap();
                 self.0.questions.lock().unwrap().push(message);
+                let patience = *self.0.patience.lock().unwrap();
+                tokio::time::sleep(patience).await;
                 let name = self.0.name.lock().unwrap().clone();
                 let answer = json!({"action": "accept", "content": {"name": name}});
                 exchange.respond(&mcp_sansio_tokio::Json(answer))

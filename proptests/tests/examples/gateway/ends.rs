@@ -16,7 +16,7 @@ fn pid(gateway: &Gateway) -> String {
     line.strip_prefix("pid ").unwrap().to_string()
 }
 
-/// The server is started again, and clients are notified, because its lists may have changed.
+/// The server is started again. Its lists are the same, so clients are not notified.
 #[test]
 fn a_killed_upstream_server_fails_only_its_own_calls() {
     let (mortal, other) = (introduced(&everything("2025-11-25")), everything("2026-07-28"));
@@ -39,14 +39,38 @@ fn a_killed_upstream_server_fails_only_its_own_calls() {
         line == "mcp-sansio-gateway: mortal: the server has ended (signal: 9 (SIGKILL))"
     });
     gateway.error(|line| line == "mcp-sansio-gateway: mortal: connected, revision 2025-11-25");
-    // Only of the tools has a client an older list.
-    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    assert_eq!(gateway.next(), changed);
+    // The tools are those that the client has in its list, so it is not notified.
     for (id, server) in [("4", "mortal"), ("5", "other")] {
         let echo = tool(&format!("{server}__echo"), r#"{"text":"x"}"#);
         let answer = gateway.ask(&in_session(id, "tools/call", &echo));
         assert!(answer.contains(&format!(r#""id":{id},"result""#)), "{answer}");
     }
+    gateway.end();
+}
+
+/// A server may close its output long before its process ends. Meanwhile, calls are not made on the old connection.
+#[test]
+fn a_connection_has_ended_before_the_exit_status_is_known() {
+    let server = everything("2025-11-25");
+    // The shell keeps no end of the pipes, and goes on after the server.
+    let lingering = format!(
+        r#"sh -c "exec 3<&0; {server} <&3 3<&- & echo pid $! >&2; exec <&- >&- 3<&-; wait; exec sleep 60 2>/dev/null""#
+    );
+    let mut gateway = Gateway::start(&[("a", &lingering)], &[]);
+    let pid = pid(&gateway);
+    gateway.open("{}");
+    gateway.send(&in_session("1", "tools/call", &tool("a__slow", r#"{"ms":600000}"#)));
+    let echo = tool("a__echo", r#"{"text":"x"}"#);
+    let answer = gateway.ask(&in_session("2", "tools/call", &echo));
+    assert!(answer.contains(r#""id":2,"result""#), "{answer}");
+    signal("-KILL", &pid);
+    let lost = gateway.next();
+    assert!(lost.contains("the connection ended first"), "{lost}");
+    let answer = gateway.ask(&in_session("3", "tools/call", &echo));
+    assert!(
+        answer.contains("the server a: it is not connected; the next attempt is in"),
+        "{answer}"
+    );
     gateway.end();
 }
 
@@ -158,7 +182,11 @@ fn mistakes_on_the_command_line_are_explained() {
         (&[], 2, "there is no server: name some with --upstream"),
         (&["--nonsense"], 2, "unexpected argument '--nonsense'"),
         (&["--upstream", "a"], 2, "not of the form NAME=COMMAND"),
-        (&["--upstream", "a_b=c"], 2, "letters, digits and - only"),
+        (
+            &["--upstream", "a/b=c"],
+            1,
+            "mcpServers.a/b: the name of a server has letters, digits, `-`, `_` and `.` only",
+        ),
         (&["--upstream", "a= "], 2, "there is no command"),
         (&["--upstream", "a='b"], 2, "there is a ' that is not closed"),
         (&["--upstream", "a=cat", "--upstream", "a=cat"], 1, "two servers are called a"),

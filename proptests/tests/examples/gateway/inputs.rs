@@ -81,18 +81,34 @@ fn a_stateless_client_gets_input_required_and_retries() {
 fn several_things_can_be_given_one_after_the_other() {
     let mut gateway = Gateway::of_both_eras();
     let call = r#""name":"old__test_input_required_result_multiple_inputs""#;
-    let name = r#""input-0":{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
-    let model = r#""input-1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#;
-    let roots = r#""input-2":{"method":"roots/list"}"#;
+    let bodies = [
+        r#"{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#,
+        r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#,
+        r#"{"method":"roots/list"}"#,
+    ];
     let response = gateway.ask(&modern_gateway_request("1", "tools/call", call));
     let state = format!(r#","requestState":"{}""#, state_in(&response));
-    assert_eq!(response, needs("1", &format!("{name},{model},{roots}"), &state));
-    let given = r#""inputResponses":{"input-2":{"roots":[]}}"#;
+    // The gateway serves the three requests of the server at the same time, and numbers them as it comes to them.
+    let place = |body: &&str| response.find(*body).unwrap_or_else(|| panic!("{response}"));
+    let mut order = bodies;
+    order.sort_by_key(place);
+    let key = |body: &str| order.iter().position(|one| *one == body).unwrap();
+    let requests = |bodies: &[&str]| {
+        let asked = order.iter().enumerate().filter(|(_, body)| bodies.contains(body));
+        asked.map(|(key, body)| format!(r#""input-{key}":{body}"#)).collect::<Vec<_>>().join(",")
+    };
+    assert_eq!(response, needs("1", &requests(&bodies), &state));
+    let [name, model, roots] = bodies;
+    let given = format!(r#""inputResponses":{{"input-{}":{{"roots":[]}}}}"#, key(roots));
     let response =
         gateway.ask(&modern_gateway_request("2", "tools/call", &format!("{call},{given}{state}")));
     let state = format!(r#","requestState":"{}""#, state_in(&response));
-    assert_eq!(response, needs("2", &format!("{name},{model}"), &state));
-    let given = r#""inputResponses":{"input-0":{"action":"accept","content":{"name":"u"}},"input-1":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#;
+    assert_eq!(response, needs("2", &requests(&[name, model]), &state));
+    let given = format!(
+        r#""inputResponses":{{"input-{}":{{"action":"accept","content":{{"name":"u"}}}},"input-{}":{{"role":"assistant","content":{{"type":"text","text":"hi"}},"model":"m"}}}}"#,
+        key(name),
+        key(model)
+    );
     let done =
         gateway.ask(&modern_gateway_request("3", "tools/call", &format!("{call},{given}{state}")));
     assert_eq!(done, modern_tool_response("3", "hi, u! You have 0 roots."));
