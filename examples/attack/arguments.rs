@@ -7,27 +7,32 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
 
-/// What it takes to start the victim of an attack and to measure it.
+use crate::bounds::Bounds;
+
+/// The time for starting the victim of an attack and for measuring it.
 const MEASURING: Duration = Duration::from_secs(1);
 
-/// How long an attack goes on at least.
+/// The least duration of an attack.
 const SHORTEST: Duration = Duration::from_millis(300);
 
 /// Attacks an MCP server of this machine, and measures what the attacks cost it.
 ///
-/// Without a command and without a URL, it starts the example server of the transport, a fresh one for each attack. The
-/// exit code is 1 if a bound is broken, 2 if the command line is wrong.
+/// Without a command and without a URL, it starts the example server of the transport, a fresh one for each attack, and
+/// attacks the client `inspect` as well. The exit code is 1 if a bound is broken, 2 if the command line is wrong.
 #[derive(Parser, Debug)]
 #[command(version, name = "attack", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What carries the messages
+    /// The transport of the messages
     pub(crate) transport: Transport,
-    /// How long all attacks take together, about; more on a slow machine, because each has to get going
+    /// The approximate duration of all attacks together; longer on a slow machine, because each needs time to start
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Run this attack only; can be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
+    /// The bound on the memory of the server, in MiB, if it differs from that of the example servers
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    pub(crate) memory: Option<u64>,
     /// List the attacks, and run none
     #[arg(long)]
     pub(crate) list: bool,
@@ -42,14 +47,14 @@ pub(crate) struct Arguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// What carries the messages.
+/// The transport of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
     /// Standard input and output of a child process
     Stdio,
     /// Streamable HTTP
     Http,
-    /// The part of a hostile server, on standard input and output
+    /// A hostile server, on standard input and output
     #[value(hide = true)]
     Hostile,
     /// The everything server behind HTTP, on a free port
@@ -60,21 +65,21 @@ pub(crate) enum Transport {
 const EXAMPLES: &str = "Examples:
   attack http
   attack stdio --seconds 300 --only open-batches
-  attack stdio -- ./my_server --stdio
+  attack stdio --memory 100 -- ./my_server --stdio
   attack http --url http://127.0.0.1:3000/mcp --pid 4711";
 
 impl Arguments {
-    /// How long each of so many attacks goes on, without what it takes to start its victim and to measure.
+    /// Returns the duration of each of `attacks` attacks, without the time for starting and measuring its victim.
     pub(crate) fn share(&self, attacks: usize) -> Duration {
         let share = Duration::from_secs_f64(self.seconds / attacks.max(1) as f64);
         share.saturating_sub(MEASURING).max(SHORTEST)
     }
 
-    /// The names of the attacks to run: all that there are, or those of `--only` in their order.
+    /// Returns the names of the attacks to run: all attacks, or those of `--only` in their order.
     ///
     /// # Errors
     ///
-    /// A mistake on the command line.
+    /// Fails if `--only` names an unknown attack.
     pub(crate) fn selected<'n>(&self, all: &[&'n str]) -> Result<Vec<&'n str>, clap::Error> {
         if let Some(unknown) = self.only.iter().find(|name| !all.contains(&name.as_str())) {
             let text = format!("there is no attack {unknown}; there are {}", all.join(", "));
@@ -85,11 +90,22 @@ impl Arguments {
         Ok(all.iter().filter(is_wanted).copied().collect())
     }
 
-    /// The address and the path of `--url`, if there is one.
+    /// Returns these bounds, with the memory on the command line.
+    pub(crate) fn bounds(&self, bounds: Bounds) -> Bounds {
+        let memory = self.memory.map_or(bounds.memory, |memory| memory << 20);
+        Bounds { memory, ..bounds }
+    }
+
+    /// Whether no server is named, so that the example server is attacked.
+    pub(crate) fn has_no_server(&self) -> bool {
+        self.url.is_none() && self.command.is_empty()
+    }
+
+    /// Returns the address and the path of `--url`, if there is one.
     ///
     /// # Errors
     ///
-    /// A mistake on the command line: also a server of another machine, because this program is for one's own.
+    /// Fails if the URL is invalid or names another machine, or if the transport is not `http`.
     pub(crate) fn target(&self) -> Result<Option<(SocketAddr, String)>, clap::Error> {
         let Some(url) = &self.url else { return Ok(None) };
         if self.transport != Transport::Http {
@@ -99,7 +115,7 @@ impl Arguments {
     }
 }
 
-/// The address and the path of a URL of this machine.
+/// Returns the address and the path of a URL of this machine.
 pub(crate) fn address(url: &str) -> Result<(SocketAddr, String), String> {
     let rest = url.strip_prefix("http://").ok_or("the URL does not begin with http://")?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -136,9 +152,13 @@ mod tests {
     #[test]
     fn a_command_line_is_read() {
         let arguments =
-            parse("stdio --seconds 9 --only noise --only tasks -- server --fast").unwrap();
+            parse("stdio --seconds 9 --memory 7 --only noise --only tasks -- server --fast")
+                .unwrap();
+        assert_eq!(arguments.bounds(Bounds::HTTP).memory, 7 << 20);
+        assert_eq!(arguments.bounds(Bounds::HTTP).work, Bounds::HTTP.work);
         assert_eq!((arguments.transport, arguments.seconds), (Transport::Stdio, 9.0));
         assert_eq!(arguments.command, ["server", "--fast"]);
+        assert!(!arguments.has_no_server() && parse("http").unwrap().has_no_server());
         assert_eq!(arguments.share(3), Duration::from_secs(2));
         assert_eq!(arguments.share(300), SHORTEST);
         assert_eq!(arguments.selected(&["tasks", "other", "noise"]).unwrap(), ["tasks", "noise"]);
@@ -147,8 +167,14 @@ mod tests {
 
     #[test]
     fn mistakes_are_found() {
-        for line in ["", "tcp", "http --seconds 0", "http --pid 1", "http --url http://[::1] -- x"]
-        {
+        for line in [
+            "",
+            "tcp",
+            "http --seconds 0",
+            "http --memory 0",
+            "http --pid 1",
+            "http --url http://[::1] -- x",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
         let unknown = parse("http --only nothing").unwrap();

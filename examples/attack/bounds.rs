@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 pub(crate) struct Bounds {
     /// The peak memory of the victim in bytes.
     pub(crate) memory: u64,
-    /// How long a good client waits for a response, if the victim has the processors to itself.
+    /// The time that a good client waits for a response, if the victim has the processors to itself.
     pub(crate) wait: Duration,
     /// The work for one message, as a multiple of the work without the attack.
     pub(crate) work: f64,

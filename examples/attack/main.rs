@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     if arguments.transport == Transport::Everything {
         return serve_everything();
     }
-    let named = attacks(arguments.transport);
+    let named = attacks(&arguments);
     let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
     let selected = arguments.selected(&names).unwrap_or_else(|error| error.exit());
     let running = arguments.target().unwrap_or_else(|error| error.exit());
@@ -96,12 +96,15 @@ fn serve_everything() -> ExitCode {
 }
 
 /// Returns the names and the descriptions of the attacks.
-fn attacks(transport: Transport) -> Vec<(&'static str, &'static str)> {
-    let mut attacks: Vec<_> = match transport {
+fn attacks(arguments: &Arguments) -> Vec<(&'static str, &'static str)> {
+    let mut attacks: Vec<_> = match arguments.transport {
         Transport::Http => http::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
         _ => stdio::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
     };
-    attacks.push((hostile::NAME, hostile::DOES));
+    // It attacks a client, whichever server is on the command line.
+    if arguments.has_no_server() {
+        attacks.push((hostile::NAME, hostile::DOES));
+    }
     attacks
 }
 
@@ -119,29 +122,34 @@ async fn run(
         Transport::Http => {
             let server = match running {
                 Some((address, path)) => Server::Running { address, path, pid: arguments.pid },
-                None if arguments.command.is_empty() => {
-                    Server::Program(programs::own("everything")?)
-                }
+                None if arguments.has_no_server() => Server::Program(programs::own("everything")?),
                 None => Server::Program(arguments.command.clone()),
             };
-            over_http(&server, share, selected).await
+            over_http(&server, &arguments.bounds(Bounds::HTTP), share, selected).await
         }
-        _ if arguments.command.is_empty() => {
-            over_stdio(&programs::example("everything_server")?, share, selected).await
+        _ => {
+            let server = match arguments.has_no_server() {
+                true => programs::example("everything_server")?,
+                false => arguments.command.clone(),
+            };
+            let bounds = arguments.bounds(Bounds::ONE_CONNECTION);
+            over_stdio(&server, &bounds, share, selected).await
         }
-        _ => over_stdio(&arguments.command, share, selected).await,
     }
 }
 
-async fn over_http(server: &Server, share: Duration, selected: &[&str]) -> Result<bool, Failure> {
-    let bounds = Bounds::HTTP;
-    say(&table::heading(&bounds));
+async fn over_http(
+    server: &Server,
+    bounds: &Bounds,
+    share: Duration,
+    selected: &[&str],
+) -> Result<bool, Failure> {
+    say(&table::heading(bounds));
     let (row, control) = http::Control::start(server).await?;
-    let mut has_held = held(&row, &bounds);
+    let mut has_held = held(&row, bounds);
     for attack in http::ATTACKS.iter().filter(|attack| selected.contains(&attack.name)) {
         let measured = http::run(attack, server, share, &control).await;
-        has_held &=
-            held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), &bounds);
+        has_held &= held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), bounds);
     }
     if selected.contains(&hostile::NAME) {
         has_held &= held(&hostile::run_http(share).await?, &Bounds::ONE_CONNECTION);
@@ -151,20 +159,19 @@ async fn over_http(server: &Server, share: Duration, selected: &[&str]) -> Resul
 
 async fn over_stdio(
     server: &CommandLine,
+    bounds: &Bounds,
     share: Duration,
     selected: &[&str],
 ) -> Result<bool, Failure> {
-    let bounds = Bounds::ONE_CONNECTION;
-    say(&table::heading(&bounds));
+    say(&table::heading(bounds));
     let (row, mut control) = stdio::Control::start(server).await?;
-    let mut has_held = held(&row, &bounds);
+    let mut has_held = held(&row, bounds);
     for attack in stdio::ATTACKS.iter().filter(|attack| selected.contains(&attack.name)) {
         let measured = stdio::run(attack, server, share, &mut control).await;
-        has_held &=
-            held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), &bounds);
+        has_held &= held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), bounds);
     }
     if selected.contains(&hostile::NAME) {
-        has_held &= held(&hostile::run_stdio(share).await?, &bounds);
+        has_held &= held(&hostile::run_stdio(share).await?, &Bounds::ONE_CONNECTION);
     }
     Ok(has_held)
 }

@@ -12,7 +12,7 @@ use crate::arguments::address;
 use crate::programs::CommandLine;
 use crate::{Failure, usage};
 
-/// How long a server may take to start.
+/// The time that a server may take to start.
 const START: Duration = Duration::from_secs(20);
 
 /// A process, whose costs are counted from now on. A child process is killed when this is dropped.

@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 const LARGE: f64 = 3.0;
 const TRIES: usize = 8;
 
-/// How long a server may stay busy after an attack before that counts as a failure.
+/// The time that a server may stay busy after an attack before that counts as a failure.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// The interval at which to check that.
@@ -29,7 +29,7 @@ const STEP: Duration = Duration::from_millis(100);
 /// The share of a processor that is too small to subtract: a good client, or a single tick.
 const NOTHING: f64 = 0.1;
 
-/// How long to measure periodic work: processor times are exact to 10 ms.
+/// The duration of a measurement of periodic work: processor times are exact to 10 ms.
 const LONG_STEP: Duration = Duration::from_millis(700);
 
 /// Returns how many times as much processor time a message takes in `now` as in `before`; each measures one round.

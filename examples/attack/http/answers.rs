@@ -12,7 +12,7 @@ use crate::http::client::{Client, connect, connect_narrow, of_modern_call, raw_c
 use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
-/// How long a server may accept no bytes before a connection counts as full.
+/// The time that a server may accept no bytes before a connection counts as full.
 const FULL: Duration = Duration::from_millis(300);
 
 /// Calls `echo` with a large text, and reads only the head of the response.

@@ -18,7 +18,7 @@ const BODY: usize = 4 << 20;
 /// Servers permit a pause of 30 s within a body.
 const PAUSE: Duration = Duration::from_secs(29);
 
-/// How long a server has to refuse a body before the body counts as accepted.
+/// The time that a server has to refuse a body before the body counts as accepted.
 const REFUSAL: Duration = Duration::from_millis(200);
 
 /// Sends a body except its last 64 bytes on each connection, and then single bytes after pauses.

@@ -20,7 +20,7 @@ use crate::{Failure, messages};
 /// The longest response that is read.
 const ANSWER_BYTES: usize = 64 << 20;
 
-/// How long to try to connect.
+/// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(20);
 
 /// The header field with the id of a session.

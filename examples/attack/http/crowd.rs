@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::Failure;
 
-/// How long an attack may take to acquire its resources, however short its time is.
+/// The time that an attack may take to acquire its resources, even if the attack is shorter.
 const BEGIN: Duration = Duration::from_secs(6);
 
 /// The numbers of served and of refused requests or connections of an attack so far.

@@ -16,7 +16,7 @@ use crate::messages;
 /// The interval between its requests.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// How long it waits for one response before it tries again.
+/// The time limit for one response, after which the client tries again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The good client. It has its own thread and runtime, so that it does not wait for the attackers.

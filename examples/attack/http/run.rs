@@ -19,10 +19,10 @@ use crate::work;
 /// The number of pings after which the work is measured.
 const PINGS: usize = 100;
 
-/// How long a ping may take while the work is measured.
+/// The time that a ping may take while the work is measured.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a victim has to release memory after an attack before that is measured.
+/// The time that a victim has to release memory after an attack, before the memory is measured.
 const REST: Duration = Duration::from_millis(300);
 
 /// The attacked server.

@@ -32,7 +32,7 @@ pub(super) async fn kept_events(target: Target) -> Result<Siege, Failure> {
     Ok(crowd(40, target.until, attacker).await)
 }
 
-/// How long the flood may take, however short the time of an attack is.
+/// The time that the flood may take, even if the attack is shorter.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Opens sessions on a few connections, 10,000 in total or as many as the time allows.

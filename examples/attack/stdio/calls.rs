@@ -11,7 +11,7 @@ use crate::messages;
 use crate::stdio::After;
 use crate::stdio::pipe::Pipe;
 
-/// How long a server may accept no bytes before its input counts as full.
+/// The time that a server may accept no bytes before its input counts as full.
 const FULL: Duration = Duration::from_millis(500);
 
 /// Subscribes to many resources with long URIs.

@@ -20,7 +20,7 @@ const BEGINNING: usize = 96;
 /// The prefix of the ids of pings.
 const PROBE: &str = "probe-";
 
-/// How long a server may take for a response before it counts as dead.
+/// The time that a server may take for a response before it counts as dead.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pipes of a server.

@@ -15,7 +15,8 @@ use crate::work;
 /// The number of pings after which the work is measured.
 const PINGS: u32 = 100;
 
-/// How long a server may take to end by itself: five seconds for the calls of `everything_server`, and some margin.
+/// The time that a server may take to end by itself: five seconds for the calls of `everything_server`, and some
+/// margin.
 const END: Duration = Duration::from_secs(8);
 
 /// The reference: a server that is not attacked.
