@@ -34,7 +34,7 @@ impl Profile {
         let (mut total, mut by, mut of) = (None, None, None);
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
-            let wrong = || format!("callgrind has written what nobody expects: {line}");
+            let wrong = || format!("a line in the profile of callgrind is malformed: {line}");
             if let Some(sum) = line.strip_prefix("totals:") {
                 total = Some(sum.trim().parse().map_err(|_| wrong())?);
             } else if let Some(name) = line.strip_prefix("fn=") {
@@ -47,7 +47,7 @@ impl Profile {
                 profile.calls.push(Call { by, of, cost });
             }
         }
-        profile.total = total.ok_or("callgrind has written no total")?;
+        profile.total = total.ok_or("the profile of callgrind has no line with `totals:`")?;
         Ok(profile)
     }
 

@@ -12,7 +12,7 @@ macro_rules! named {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[allow(
             clippy::exhaustive_enums,
-            reason = "whoever adds one wants to be told where it counts"
+            reason = "for a new variant, the compiler reports every match that lacks it"
         )]
         pub enum $type { $($(#[$doc])* $variant,)* }
 

@@ -129,17 +129,18 @@ impl Record {
     /// Returns the text of the record, with the instructions to update it.
     pub fn write(&self) -> String {
         let mut text = format!(
-            "# What one round of each case costs mcp-sansio: its name, instructions, allocations, \
-             with tabs\n\
-             # between them. `count --check` fails if a case takes more than {TOLERANCE} % more \
-             instructions than\n\
-             # here, or any allocation more. Through an adapter it may take \
-             {ALLOCATIONS_TOLERATED} allocations more, and on pipes\n\
-             # {TOLERANCE_OF_THREADS} % more instructions, over HTTP {TOLERANCE_OVER_HTTP} %.\n\
+            "# The cost of one round of each case for mcp-sansio: the name of the case, its \
+             instructions and its\n\
+             # allocations, separated by tabs. `count --check` fails if a case takes over \
+             {TOLERANCE} % more instructions\n\
+             # than recorded, or more allocations. Through an adapter, \
+             {ALLOCATIONS_TOLERATED} more allocations are tolerated. On\n\
+             # pipes, {TOLERANCE_OF_THREADS} % more instructions are tolerated, over HTTP \
+             {TOLERANCE_OVER_HTTP} %.\n\
              #\n\
-             # Whoever has made something cheaper, or has a reason for which it costs more, moves \
-             the numbers\n\
-             # with these, and gives the reason in the commit:\n\
+             # If a change makes a case cheaper, or has a reason to make it more expensive, update \
+             the record with\n\
+             # these commands, and give the reason in the commit message:\n\
              #\n"
         );
         for line in HOW_TO_WRITE.lines() {

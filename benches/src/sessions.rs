@@ -8,7 +8,7 @@ use mcp_sansio::ServerConfig;
 use crate::footprint::IdleServer;
 use crate::http_endpoint::HttpEndpoint;
 
-/// Many live sessions, behind one thread.
+/// Many live sessions on one thread.
 #[derive(Debug)]
 pub struct Population {
     carrier: Carrier,
@@ -59,7 +59,7 @@ impl Population {
         Self { carrier: Carrier::Http { endpoint, ids }, chooser: 1 }
     }
 
-    /// Calls the tool in so many sessions, and replaces a tenth of them by new ones.
+    /// Calls the tool in `active` sessions, and replaces a tenth of them by new sessions.
     pub fn round(&mut self, active: usize) -> Round {
         let chosen: Vec<usize> = (0..active).map(|_| self.choose()).collect();
         let begin = Instant::now();
@@ -74,7 +74,7 @@ impl Population {
                 }
                 for at in chosen.iter().step_by(10) {
                     servers[*at] = IdleServer::released(config);
-                    // `initialize`, and the notification after it.
+                    // `initialize` and `notifications/initialized`.
                     messages += 2;
                 }
                 calls
@@ -84,7 +84,7 @@ impl Population {
                 for at in chosen.iter().step_by(10) {
                     endpoint.end(&ids[*at]);
                     ids[*at] = endpoint.open();
-                    // Besides them the end of the earlier session.
+                    // The two messages that open a session, and the DELETE that ends the earlier one.
                     messages += 3;
                 }
                 calls
@@ -95,7 +95,7 @@ impl Population {
         Round { calls, total, messages }
     }
 
-    /// Waits until idle sessions have given back what they keep for a while after a request.
+    /// Waits until idle sessions have released the memory that they retain for a while after a request.
     pub fn idle(&self) {
         if let Carrier::Http { endpoint, .. } = &self.carrier {
             endpoint.idle();

@@ -81,7 +81,7 @@ fn check(record: &Record, costs: &Costs) -> Result<(), String> {
     }
     if verdict.failures.is_empty() {
         println!(
-            "mcp-sansio costs no more than recorded, and has kept its place beside the others."
+            "mcp-sansio costs no more than recorded, and keeps its bounds relative to the other contenders."
         );
         return Ok(());
     }

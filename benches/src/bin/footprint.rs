@@ -4,6 +4,8 @@
 //! cargo run --release --package mcp-sansio-benches --bin footprint
 //! ```
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use mcp_sansio::http::Streams;
 use mcp_sansio::{Client, Inbox, Outbox, Server};
@@ -14,8 +16,14 @@ use mcp_sansio_benches::http_endpoint::HttpEndpoint;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();
 
+/// The chapter of the manual with the memory of sessions.
+const CHAPTER: &str = include_str!("../../../src/manual/footprint.md");
+
 #[derive(Parser)]
 struct Arguments {
+    /// Fails if the manual has other numbers.
+    #[arg(long)]
+    check: bool,
     /// The number of concurrent sessions.
     #[arg(long, default_value_t = 1_000_000)]
     sessions: usize,
@@ -32,8 +40,11 @@ fn resident() -> Option<usize> {
     Some(kibibytes * 1024)
 }
 
-fn print_session(what: &str, stack: usize, heap: usize) {
-    println!("{what}\t{stack}\t{heap}\t{}", stack + heap);
+/// Prints a row of the table of sessions, and returns the same row of the manual.
+fn print_session(what: &str, stack: usize, heap: usize) -> String {
+    let together = stack + heap;
+    println!("{what}\t{stack}\t{heap}\t{together}");
+    format!("| of a {what} | {stack} | {heap} | {together} |\n")
 }
 
 fn print_sizes() {
@@ -45,18 +56,22 @@ fn print_sizes() {
     println!("Streams\t{}", size_of::<Streams>());
 }
 
-/// Prints the memory per session. The shared configuration is allocated before the measurement.
-fn print_sessions() {
+/// Prints the memory per session, and returns the rows of the manual. The shared configuration is allocated before the
+/// measurement.
+fn print_sessions() -> [String; 4] {
     println!("\nidle session\tof itself\ton the heap\ttogether");
     let (server, client) = (IdleServer::config(), IdleClient::config());
     let (mut session, heap) = held(|| IdleServer::new(&server));
-    print_session("server, with its buffers", size_of_val(&session), heap);
-    let ((), released) = held(|| session.release());
-    print_session("server, released", size_of_val(&session), heap.wrapping_add(released));
+    let full_server = print_session("server, with its buffers", size_of_val(&session), heap);
+    let ((), change) = held(|| session.release());
+    let heap = heap.wrapping_add(change);
+    let idle_server = print_session("server, released", size_of_val(&session), heap);
     let (mut session, heap) = held(|| IdleClient::new(&client));
-    print_session("client, with its buffers", size_of_val(&session), heap);
-    let ((), released) = held(|| session.release());
-    print_session("client, released", size_of_val(&session), heap.wrapping_add(released));
+    let full_client = print_session("client, with its buffers", size_of_val(&session), heap);
+    let ((), change) = held(|| session.release());
+    let heap = heap.wrapping_add(change);
+    let idle_client = print_session("client, released", size_of_val(&session), heap);
+    [full_server, idle_server, full_client, idle_client]
 }
 
 /// Prints the memory of idle sessions of an HTTP endpoint, including the state of the endpoint and its runtime.
@@ -94,14 +109,21 @@ fn print_many(count: usize) {
             let bytes = after.saturating_sub(before);
             println!("resident\t{bytes}\t{:.1}", bytes as f64 / count as f64);
         }
-        _ => eprintln!("NOT MEASURED: what is resident; there is no /proc/self/status."),
+        _ => eprintln!("NOT MEASURED: the resident memory; this system has no /proc/self/status."),
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
     let arguments = Arguments::parse();
     print_sizes();
-    print_sessions();
+    let rows = print_sessions();
     print_many(arguments.sessions);
     print_http(arguments.http_sessions);
+    let missing: Vec<&String> = rows.iter().filter(|row| !CHAPTER.contains(*row)).collect();
+    if arguments.check && !missing.is_empty() {
+        eprintln!("src/manual/footprint.md lacks these rows:");
+        missing.iter().for_each(|row| eprint!("{row}"));
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

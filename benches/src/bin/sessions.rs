@@ -6,9 +6,9 @@
 //! cargo run --release --package mcp-sansio-benches --bin sessions -- http
 //! ```
 //!
-//! In each round one session in a hundred calls README's tool, and a tenth of those sessions end and are replaced. If the
-//! memory grows in the second half of the rounds, or a session takes more than its bound, the exit code is 1. It requires
-//! the `/proc` of Linux.
+//! In each round one session in a hundred calls README's tool, and a tenth of those sessions end and are replaced. If
+//! the memory grows in the second half of the rounds, or a session takes more than its bound, the exit code is 1. It
+//! requires the `/proc` of Linux.
 
 use std::io;
 use std::process::ExitCode;

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether nothing has grown.
+/// Returns whether the memory and the number of files have not grown.
 fn run(arguments: &Arguments) -> io::Result<bool> {
     let Some((program, rest)) = arguments.server.split_first() else { return Ok(false) };
     let mut command = Command::new(program);

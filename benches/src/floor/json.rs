@@ -6,7 +6,7 @@ use sonic_rs::{LazyValue, OwnedLazyValue};
 
 /// The members of any message. Payloads remain unparsed bytes.
 #[derive(Deserialize)]
-#[expect(dead_code, reason = "it is read into, as anybody would who goes on from here")]
+#[expect(dead_code, reason = "parsing fills the fields, as for an application that uses them")]
 pub(super) struct Envelope<'a, L> {
     pub(super) jsonrpc: &'a str,
     pub(super) id: Option<L>,

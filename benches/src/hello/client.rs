@@ -12,7 +12,10 @@ use crate::messages;
 
 /// The transport of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "a new one is to be told where it counts")]
+#[allow(
+    clippy::exhaustive_enums,
+    reason = "the compiler reports every match that lacks a new variant"
+)]
 pub enum Transport {
     /// Standard input and output, in a session of 2025-11-25.
     Stdio,
@@ -24,7 +27,7 @@ pub enum Transport {
 
 /// The time at which the client makes the next calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "there is nothing between the two")]
+#[allow(clippy::exhaustive_enums, reason = "there is no third pace")]
 pub enum Pace {
     /// After each response: the number of calls in flight stays at its maximum.
     Sliding,

@@ -65,7 +65,7 @@ impl Counts {
         }
     }
 
-    /// Waits until all sessions and requests have ended, and the server keeps nothing of them.
+    /// Waits until all sessions and requests have ended, and the server has released their bytes.
     fn await_nothing(&mut self) -> io::Result<()> {
         let started = Instant::now();
         loop {

@@ -38,8 +38,8 @@ impl Drop for Served {
 }
 
 /// Sends `messages` messages to a server on its standard input. One in eight is a fault: text that is not JSON, a call
-/// that is cancelled, an unknown method, a response to no request, or invalid params. The last call of every 64 messages
-/// must get its response.
+/// that is cancelled, an unknown method, a response to no request, or invalid params. The last call of every 64
+/// messages must get its response.
 ///
 /// # Errors
 ///
@@ -62,16 +62,16 @@ pub fn piling(command: &mut Command, messages: u64) -> io::Result<Samples> {
 
 /// The permitted memory in KiB of a server in which calls pile up: the 64 MiB of
 /// [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes), and 16 MiB for the program, its threads, its
-/// outbox and what the allocator adds.
+/// outbox and the overhead of the allocator.
 const PILED: u64 = (64 + 16) << 10;
 
 /// Opens `sessions` sessions with a server that prints its address, and calls its tool in each. Clients leave in
 /// different ways: they end the session, leave it to expire, never use it, close the connection within a request, or do
 /// not read the response.
 ///
-/// The run has phases. The memory is measured at the end of each, when every session has ended: meanwhile it depends
-/// on the number of sessions that have not expired yet. For that the server prints the number of its sessions, of its
-/// open requests and of its kept bytes for each line of its standard input.
+/// The run has phases. The memory is measured at the end of each phase, when every session has ended: before, it
+/// depends on the number of sessions that have not expired yet. For that the server prints the number of its sessions,
+/// of its open requests and of its kept bytes for each line of its standard input.
 ///
 /// # Errors
 ///

@@ -6,7 +6,8 @@ use std::process::ChildStdout;
 use super::{Samples, Served};
 use crate::messages;
 
-/// The messages that are sent before their last call must have its response. Earlier calls may still be in flight.
+/// The number of messages in a batch. The next batch waits for the response that ends this one; other calls may
+/// still be in flight.
 const BATCH: u64 = 64;
 
 /// The number of samples of a run.
@@ -15,9 +16,9 @@ const SAMPLES: u64 = 200;
 /// The response that the client waits for after each batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaited {
-    /// That of the last call.
+    /// The response to the last call.
     Call,
-    /// That of a ping. The server responds to it at once, so calls pile up.
+    /// The response to a ping. The server responds to a ping at once, so calls pile up.
     Ping,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Sample {
 }
 
 impl Samples {
-    /// No samples yet of this process, of a run of `total` steps that gets `count` samples.
+    /// Creates a series without samples of this process. A run of `total` steps gets `count` samples.
     pub const fn new(process: u32, total: u64, count: u64) -> Self {
         Self { process, total, count, most: None, samples: Vec::new() }
     }
@@ -42,7 +42,7 @@ impl Samples {
     ///
     /// # Errors
     ///
-    /// If `/proc` does not say it.
+    /// Fails if `/proc` does not contain the values.
     pub fn note(&mut self, done: u64) -> io::Result<()> {
         if !self.is_due(done) {
             return Ok(());
@@ -66,8 +66,8 @@ impl Samples {
         super::plot::draw(&self.samples)
     }
 
-    /// Returns what grows, if anything: the peak of the last half exceeds that of the quarter before it. If the memory
-    /// has a permitted peak, only exceeding that counts as its growth.
+    /// Returns a description of the growth, if there is any: the peak of the last half exceeds that of the quarter
+    /// before it. If the memory has a permitted peak, only an excess over that peak counts as growth.
     pub fn growth(&self) -> Option<String> {
         let (quarter, half) = (self.samples.len() / 4, self.samples.len() / 2);
         let peak = |samples: &[Sample], of: fn(&Sample) -> u64| samples.iter().map(of).max();
