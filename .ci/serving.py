@@ -1,4 +1,4 @@
-"""Servers over HTTP that run while something is tried on them."""
+"""HTTP servers that run for the duration of a test."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "target/peers"
-# Where a server answers: what the examples and the peers agree on.
+# The path of the MCP endpoint, for the examples and for the servers of the SDKs.
 PATH = "/mcp"
 
 
@@ -19,7 +19,7 @@ def url_of(port):
 
 
 def free_port():
-    """A port that nobody listens on; somebody else may still be faster."""
+    """Returns a free port. Another process may still take the port before the caller does."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -36,7 +36,7 @@ def build():
 
 @contextlib.contextmanager
 def serving(command, port, log, patience=30):
-    """Runs the server until the block ends. It is an error if it ends before, or if a thread of it panics."""
+    """Runs the server until the block ends. Fails if the server ends before, or if one of its threads panics."""
     name = " ".join(map(str, command))
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
@@ -60,7 +60,7 @@ def serving(command, port, log, patience=30):
 
 @contextlib.contextmanager
 def everything(log, url=None):
-    """The URL of everything_http, which runs until the block ends; or the one that was given."""
+    """Yields the given URL. Without one, runs everything_http until the block ends, and yields its URL."""
     if url is not None:
         yield url
         return
@@ -72,7 +72,10 @@ def everything(log, url=None):
 
 @contextlib.contextmanager
 def gateway(log, url=None):
-    """The URL of the gateway in front of everything_server, whose names it shows as they are."""
+    """Yields the given URL. Without one, runs the gateway in front of everything_server, and yields its URL.
+
+    The gateway adds no prefix to the names of everything_server.
+    """
     if url is not None:
         yield url
         return

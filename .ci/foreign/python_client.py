@@ -1,8 +1,8 @@
-"""The official Python client over HTTP against everything_http, in one era.
+"""Tests everything_http with the official Python client over HTTP, in one era.
 
 Usage: python_client.py URL legacy|modern
 
-What the server has to have is in fixture.json, beside what the conformance suite says about it.
+fixture.json and the conformance suite define the features that the server must have.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ async def until(condition, *details):
 
 
 class Peer:
-    """A client that answers what it is asked, and remembers what has happened."""
+    """A client that answers the requests of the server, and records its messages and HTTP exchanges."""
 
     def __init__(self, mode, able=True):
         self.asked, self.logs, self.changes, self.exchanges = [], [], [], []
@@ -109,7 +109,7 @@ class Peer:
 
 
 def filled(name, schema):
-    """What a user types into a field of a form: what the fixture says, the default, the first choice."""
+    """Returns a value for a field of a form: the one in the fixture, the default, or the first choice."""
     if name in FIXTURE["fields"]:
         return FIXTURE["fields"][name]
     if "default" in schema:
@@ -168,7 +168,7 @@ async def reads(client):
 
 
 async def asks(peer):
-    """Each question of the server exactly once, and what comes of the answers."""
+    """Checks that the server sends each input request exactly once, and the results of the answers."""
     for tool, arguments, questions, expected in FIXTURE["asks"][ERA]:
         peer.asked.clear()
         failed, (said,) = await peer.call(tool, arguments)
@@ -193,13 +193,13 @@ async def legacy():
         equal(await peer.client.subscribe_resource("test://watched-resource"), types.EmptyResult())
         equal(await peer.client.unsubscribe_resource("test://watched-resource"), types.EmptyResult())
         await peer.client.send_ping()
-        # The server closes the stream of the call: the rest comes over another one.
+        # The server closes the stream of the call. The response arrives on another stream.
         failed, _ = await peer.call("test_reconnection")
         holds(not failed)
         resumed = [request for _, status, request, _ in peer.seen("GET")
                    if status == 200 and "last-event-id" in request]
         equal(len(resumed), 1)
-        # Another session has no stream open but the one that GET has opened.
+        # The GET stream is the only open stream of the other session.
         await until(lambda: other.seen("GET"))
         equal([(status, response["content-type"].split(";")[0])
                for _, status, _, response in other.seen("GET")], [(200, "text/event-stream")])
@@ -209,7 +209,7 @@ async def legacy():
     for one in (peer, other):
         (_, status, request, _), = one.seen("DELETE")
         holds(200 <= status < 300, "DELETE", status)
-    # The session is over.
+    # A request in the ended session fails.
     request["content-type"], request["accept"] = "application/json", "application/json, text/event-stream"
     request.pop("content-length", None)
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -227,7 +227,7 @@ async def modern(mode):
         prompt = await peer.client.get_prompt("test_input_required_result_prompt")
         holds("a test" in prompt.messages[0].content.text, prompt)
         await guards(peer.client)
-        # Nothing is logged for who has not asked for it.
+        # A request without a log level gets no log messages.
         peer.logs.clear()
         await peer.client.call_tool("test_logging_tool", meta={LOG_LEVEL: "debug"})
         holds(peer.logs, "no log message")
@@ -244,7 +244,7 @@ async def modern(mode):
 
 
 async def guards(client):
-    """What a client brings back is believed only as it was given out."""
+    """Checks that the server accepts a `requestState` only as it has issued it."""
     async def call(**options):
         return await client.session.call_tool(
             "test_input_required_result_tampered_state", allow_input_required=True, **options)

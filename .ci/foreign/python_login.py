@@ -1,4 +1,4 @@
-"""The official Python client logs in to a server that wants access tokens, with a user who agrees at once.
+"""Logs in to a server that requires access tokens, with the official Python client and a user who agrees at once.
 
 Usage: python_login.py URL
 """
@@ -18,7 +18,7 @@ REDIRECT = "http://127.0.0.1:9/callback"
 
 
 class Memory:
-    """Keeps everything in memory."""
+    """A token storage in memory."""
 
     tokens = client = None
 
@@ -36,7 +36,7 @@ class Memory:
 
 
 class User:
-    """Agrees at once."""
+    """A user who agrees at once."""
 
     def __init__(self):
         self.scopes = []
@@ -63,7 +63,7 @@ async def main():
             tools = await client.list_tools()
             assert tools.tools, tools
             assert user.scopes == [["mcp:use"]], user.scopes
-            # A tool needs another scope.
+            # This tool needs another scope, so the client logs in again.
             result = await client.call_tool("test_simple_text", {})
             assert result.content[0].text == "This is a simple text response for testing.", result
             assert len(user.scopes) == 2 and "mcp:tools" in user.scopes[1], user.scopes

@@ -1,8 +1,8 @@
-"""The official Python client against a server that restarts twice while the client keeps its session.
+"""Tests a server that restarts twice while the official Python client keeps its session.
 
 Usage: python_restart.py URL
 
-It writes `restart` when the server is to be replaced, and reads a line when that is done.
+The script prints `restart` to request another process of the server, and then waits for a line of input.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ async def run():
         equal(client.protocol_version, "2025-11-25")
         await client.set_logging_level("error")
         equal(await client.subscribe_resource("test://watched-resource"), types.EmptyResult())
-        await until(lambda: peer.streams, "the client listens")
+        await until(lambda: peer.streams, "the client has opened no event stream")
         async with anyio.create_task_group() as group:
             results = []
 
@@ -84,9 +84,9 @@ async def run():
 
             group.start_soon(reconnection)
             posts = len(peer.sent)
-            await until(lambda: len(peer.sent) > posts, "the call is sent")
+            await until(lambda: len(peer.sent) > posts, "the client has not sent the call")
             await asyncio.sleep(0.05)
-            # The server has asked the client to come back for the response, and is replaced meanwhile.
+            # The server has closed the stream, so the client reconnects for the response. Replace the server meanwhile.
             await restart()
         equal((results[0][0], len(results)), (False, 1))
         await served(peer)
@@ -101,7 +101,7 @@ async def run():
 
 
 async def served(peer):
-    """What the session needs that an earlier process has opened."""
+    """Checks that the server continues a session that an earlier process has opened."""
     equal(await peer.call("test_simple_text"), SIMPLE)
     peer.questions.clear()
     failed, _ = await peer.call("test_sampling", {"prompt": "a question"})
@@ -112,7 +112,7 @@ async def served(peer):
     # The client has opened its event stream again, and is still subscribed.
     peer.updates.clear()
     await peer.call("test_trigger_resource_update")
-    await until(lambda: peer.updates, "the client is notified")
+    await until(lambda: peer.updates, "the client got no notification")
     equal(peer.updates, ["test://watched-resource"])
 
 

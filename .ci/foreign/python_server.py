@@ -1,9 +1,9 @@
-"""A server of the official Python SDK over HTTP, to try clients with.
+"""A server of the official Python SDK over HTTP, for tests of clients.
 
 Usage: python_server.py PORT legacy|modern [ISSUER]
 
-`legacy` needs the 1.x line, which knows nothing of 2026-07-28; `modern` the 2.x line, which speaks both eras. With an
-issuer it wants an access token of it with the scope `mcp:use`.
+`legacy` needs mcp 1, which does not support 2026-07-28; `modern` needs mcp 2, which supports both eras. With ISSUER,
+the server requires an access token of that issuer with the scope `mcp:use`.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ PORT, ERA, ISSUERS = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
 
 
 def protection():
-    """What makes a server want tokens."""
+    """Returns the options with which the server requires access tokens."""
     if not ISSUERS:
         return {}
     import jwt

@@ -1,9 +1,9 @@
-// The official TypeScript clients over HTTP against everything_http, in one era.
+// Tests everything_http with the official TypeScript clients over HTTP, in one era.
 //
 // Usage: typescript_client.mjs URL legacy|modern [v1]
 //
-// It is @modelcontextprotocol/client, or @modelcontextprotocol/sdk with `v1`, which has only the legacy era.
-// What the server has to have is in fixture.json, beside what the conformance suite says about it.
+// The client is @modelcontextprotocol/client, or @modelcontextprotocol/sdk with `v1`, which has only the legacy era.
+// fixture.json and the conformance suite define the features that the server must have.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const REVISIONS = { legacy: "2025-11-25", modern: "2026-07-28" };
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 const SIMPLE = [false, ["This is a simple text response for testing."]];
 
-/** A client that answers what it is asked, and remembers what has happened. */
+/** A client that answers the requests of the server, and records its messages and HTTP exchanges. */
 async function connect(mode, able = true) {
   const peer = { asked: [], logs: [], changes: [], exchanges: [] };
   const info = { name: "driver", version: "1" };
@@ -99,7 +99,7 @@ const answers = (asked) => ({
   },
 });
 
-/** What a user types into a field of a form: what the fixture says, the default, the first choice. */
+/** Returns a value for a field of a form: the one in the fixture, the default, or the first choice. */
 function filled(name, schema) {
   if (name in FIXTURE.fields) return FIXTURE.fields[name];
   if (schema.default !== undefined) return schema.default;
@@ -139,7 +139,7 @@ async function calls(peer) {
   const reports = [];
   const onprogress = ({ progress, total }) => void reports.push([progress, total]);
   await peer.call("test_tool_with_progress", {}, { onprogress });
-  // These clients can lose a report that arrives together with the result.
+  // These clients can lose a progress notification that arrives together with the result.
   const all = [[0, 100], [50, 100], [100, 100]];
   assert.deepEqual(reports, all.slice(0, Math.max(2, reports.length)));
   for (const region of FIXTURE.regions) {
@@ -155,7 +155,7 @@ async function reads({ client }) {
   assert.deepEqual(JSON.parse(contents[0].text), { id: "123", templateTest: true, data: "Data for ID: 123" });
   const text = await client.readResource({ uri: "test://static-text" });
   assert.equal(text.contents[0].text, "This is the content of the static text resource.");
-  // v2 gives the error of the handshake revisions the code of the later one.
+  // v2 replaces the error code of the legacy era by that of the modern era.
   const code = line === "v2" ? -32602 : -32002;
   await assert.rejects(client.readResource({ uri: "test://nowhere" }), { code });
   const prompt = await client.getPrompt({
@@ -168,7 +168,7 @@ async function reads({ client }) {
   assert.ok(Array.isArray(completed.completion.values));
 }
 
-/** Each question of the server exactly once, and what comes of the answers. */
+/** Checks that the server sends each input request exactly once, and the results of the answers. */
 async function asks(peer) {
   for (const [tool, args, questions, expected] of FIXTURE.asks[era]) {
     peer.asked.length = 0;
@@ -193,17 +193,17 @@ async function legacy() {
   await peer.client.subscribeResource({ uri: "test://watched-resource" });
   await peer.client.unsubscribeResource({ uri: "test://watched-resource" });
   await peer.client.ping();
-  // The server closes the stream of the call: the rest comes over another one. (v1 asks once more for nothing.)
+  // The server closes the stream of the call. The response arrives on another stream. v1 resumes once more than needed.
   assert.equal((await peer.call("test_reconnection"))[0], false);
   const resumed = peer.seen("GET").filter(({ status, request }) => status === 200 && request.has("last-event-id"));
   assert.ok(resumed.length === 1 || (line === "v1" && resumed.length === 2), `resumed ${resumed.length} times`);
-  // Another session has no stream open but the one that GET has opened.
+  // The GET stream is the only open stream of the other session.
   await until(() => other.seen("GET").length > 0, "no GET");
   assert.deepEqual(other.seen("GET").map(({ status, response }) => (
     [status, response.get("content-type").split(";")[0]])), [[200, "text/event-stream"]]);
   other.changes.length = 0;
   await peer.call("test_trigger_tool_change");
-  await until(() => other.changes.includes("notifications/tools/list_changed"), "the other session was not told");
+  await until(() => other.changes.includes("notifications/tools/list_changed"), "the other session got none");
   for (const one of [peer, other]) {
     await one.transport.terminateSession();
     const [{ status, request }] = one.seen("DELETE");
@@ -235,7 +235,7 @@ async function modern(mode) {
   const prompt = await peer.client.getPrompt({ name: "test_input_required_result_prompt" });
   assert.ok(prompt.messages[0].content.text.includes("a test"));
   await guards(peer);
-  // Nothing is logged for who has not asked for it.
+  // A request without a log level gets no log messages.
   peer.logs.length = 0;
   await peer.raw({ name: "test_logging_tool", _meta: { [LOG_LEVEL]: "debug" } });
   assert.ok(peer.logs.length > 0, "no log message");
@@ -253,7 +253,7 @@ async function modern(mode) {
   await poor.client.close();
 }
 
-/** What a client brings back is believed only as it was given out. */
+/** Checks that the server accepts a `requestState` only as it has issued it. */
 async function guards(peer) {
   const call = (params) => peer.raw(
     { name: "test_input_required_result_tampered_state", arguments: {}, ...params }, { allowInputRequired: true },
@@ -273,7 +273,7 @@ async function listens(peer) {
   peer.changes.length = 0;
   await peer.call("test_trigger_prompt_change");
   await peer.call("test_trigger_tool_change");
-  await until(() => peer.changes.length > 0, "not told of what it listens for");
+  await until(() => peer.changes.length > 0, "the client got no notification of its subscription");
   assert.deepEqual(peer.changes, ["notifications/tools/list_changed"]);
   await tools.close();
   assert.equal(await tools.closed, "local");

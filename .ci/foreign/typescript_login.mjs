@@ -1,4 +1,4 @@
-// The official TypeScript clients log in to a server that wants access tokens, with a user who agrees at once.
+// Logs in to a server that requires access tokens, with the official TypeScript clients and a user who agrees at once.
 //
 // Usage: typescript_login.mjs URL [v1]
 
@@ -18,7 +18,7 @@ const sdk = async () => {
 };
 const { Client, StreamableHTTPClientTransport, UnauthorizedError } = await sdk();
 
-/** Keeps everything in memory, and remembers which URLs were to be opened. */
+/** A provider that stores its state in memory, and records the URLs that the user has to open. */
 class Provider {
   opened = [];
   redirectUrl = REDIRECT;
@@ -35,7 +35,7 @@ class Provider {
   tokens() { return this.saved; }
 
   saveTokens(tokens) {
-    // The older SDK refreshes its token when it needs more scopes, which never gives any: it must not be able to.
+    // If v1 needs more scopes, it refreshes its token, which never adds a scope. So it gets no refresh token.
     this.saved = line === "v1" ? { ...tokens, refresh_token: undefined } : tokens;
   }
 
@@ -47,7 +47,7 @@ class Provider {
 const provider = new Provider();
 const open = () => new StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
 
-/** Does something, and goes through a login if that is what it takes. */
+/** Runs an operation. If the server requires it, logs in instead, and returns `undefined`. */
 async function loggedIn(transport, act) {
   try {
     return await act(transport());
@@ -71,7 +71,7 @@ const connected = client();
 await connected.connect(transport);
 assert.ok((await connected.listTools()).tools.length > 0);
 
-// A tool needs another scope.
+// This tool needs another scope, so the client logs in again.
 const call = () => connected.callTool({ name: "test_simple_text", arguments: {} });
 assert.equal(await loggedIn(() => transport, call), undefined);
 assert.equal(provider.opened.length, 2);

@@ -1,8 +1,8 @@
-// The official TypeScript clients against a server that restarts twice while the client keeps its session.
+// Tests a server that restarts twice while an official TypeScript client keeps its session.
 //
 // Usage: typescript_restart.mjs URL [v1]
 //
-// It writes `restart` when the server is to be replaced, and reads a line when that is done.
+// The script prints `restart` to request another process of the server, and then waits for a line of input.
 
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
@@ -78,7 +78,7 @@ async function call(name, args) {
   return [result.isError ?? false, result.content.map((block) => block.text)];
 }
 
-/** What the session needs that an earlier process has opened. */
+/** Checks that the server continues a session that an earlier process has opened. */
 async function served() {
   assert.deepEqual(await call("test_simple_text"), SIMPLE);
   peer.questions.length = 0;
@@ -90,18 +90,18 @@ async function served() {
   // The client has opened its event stream again, and is still subscribed.
   peer.updates.length = 0;
   await call("test_trigger_resource_update");
-  await until(() => peer.updates.length > 0, "the client is notified");
+  await until(() => peer.updates.length > 0, "the client got no notification");
   assert.deepEqual(peer.updates, ["test://watched-resource"]);
 }
 
 await client.setLoggingLevel("error");
 await client.subscribeResource({ uri: "test://watched-resource" });
-await until(() => peer.streams === 1, "the client listens");
+await until(() => peer.streams === 1, "the client has opened no event stream");
 const posts = peer.sent.length;
 const reconnection = call("test_reconnection");
-await until(() => peer.sent.length > posts, "the call is sent");
+await until(() => peer.sent.length > posts, "the client has not sent the call");
 await new Promise((done) => setTimeout(done, 50));
-// The server has asked the client to come back for the response, and is replaced meanwhile.
+// The server has closed the stream, so the client reconnects for the response. Replace the server meanwhile.
 await restart();
 assert.equal((await reconnection)[0], false);
 await served();

@@ -1,9 +1,9 @@
-// A server of the official TypeScript SDKs over HTTP, to try clients with.
+// A server of the official TypeScript SDKs over HTTP, for tests of clients.
 //
 // Usage: node typescript_server.mjs PORT legacy|modern [ISSUER]
 //
-// `legacy` is @modelcontextprotocol/sdk, with sessions; `modern` is @modelcontextprotocol/server, without. With an issuer it
-// wants an access token of it with the scope `mcp:use`.
+// `legacy` is @modelcontextprotocol/sdk, with sessions; `modern` is @modelcontextprotocol/server, without. With ISSUER,
+// the server requires an access token of that issuer with the scope `mcp:use`.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -20,7 +20,7 @@ const FORM = {
 const text = (words) => ({ content: [{ type: "text", text: words }] });
 const answered = ({ action, content }) => text(`${action} ${content?.city ?? ""}`.trim());
 
-/** What both eras have; `report` tells of progress and `ask` asks for a city, however it is done. */
+/** Registers the features of both eras. `report` sends progress and `ask` elicits a city, as the era defines it. */
 function fill(server, report, ask) {
   const add = { description: "Adds two numbers", inputSchema: z.object({ a: z.number(), b: z.number() }) };
   server.registerTool("add", add, async ({ a, b }) => text(`${a + b}`));
@@ -89,7 +89,10 @@ async function modern() {
   return toNodeHandler(createMcpHandler(make, { legacy: "reject" }));
 }
 
-/** Gives what lets a request through only with a token, and what serves the metadata: both say whether they have answered. */
+/**
+ * Returns a function that refuses requests without a valid token, and serves the metadata. The function returns whether
+ * it has responded.
+ */
 async function protection() {
   const { createRemoteJWKSet, jwtVerify } = await import("jose");
   const auth = await import("@modelcontextprotocol/server");

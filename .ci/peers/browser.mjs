@@ -1,8 +1,8 @@
-// The example `browser` in headless Chromium.
+// Tests the example `browser` in headless Chromium.
 //
 // Usage: node browser.mjs CHROMIUM ROOT [SCREENSHOT]
 //
-// ROOT is the root of the repository, in which the module has been built.
+// ROOT is the root of the repository. The WebAssembly module has been built there.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -69,7 +69,7 @@ async function run(page) {
     await words(".call").click();
     assert.match(await shows(words(".result"), "fit"), /invalid type: integer `1`, expected a string/);
 
-    // Each step is reported, and a cancelled call ends at once.
+    // The server reports each step, and a cancelled call ends at once.
     await countdown(".arguments").fill('{"from":4,"milliseconds":50}');
     await countdown(".call").click();
     assert.equal(await shows(countdown(".result"), "lift-off"), "lift-off");
@@ -81,11 +81,11 @@ async function run(page) {
     assert.equal(await shows(countdown(".result"), "cancelled"), "cancelled");
     assert.equal(await page.locator("#log .outgoing", { hasText: "notifications/cancelled" }).count(), 1);
 
-    // What is no text, and a text that is longer than any message, are ignored.
+    // The worker ignores data other than strings, and strings that are too long for a message.
     await page.evaluate(() => worker.postMessage({ jsonrpc: "2.0" }));
     await page.evaluate(() => worker.postMessage("x".repeat(17 << 20)));
 
-    // A text that is no message leaves the connection as it is, also a long one.
+    // Strings of any length that are no messages do not affect the connection.
     for (const text of ["not a message", "{", "[]", "x".repeat(1 << 20)]) {
         await page.locator("#raw input").fill(text);
         await page.locator("#raw button").click();

@@ -1,12 +1,15 @@
-"""Three nodes behind HAProxy, without sticky sessions, that are killed or stopped one after another while clients use them.
+"""Runs three nodes behind HAProxy without sticky sessions, and kills or stops them in turn while clients use them.
 
 Usage: cluster.py NODE STORE [TASK_CLIENT...]
 
-NODE is the program `cluster_node`, STORE is `sqlite` or `redis`. Nothing that was acknowledged may be lost: no session ends,
-and a client that resumes its event stream gets the message of each call that was answered, once and in order. A task that
-was acknowledged is found at every node, and has its result in the end; one whose cancellation was acknowledged is cancelled.
-Official clients of both eras call tools meanwhile. Each TASK_CLIENT is the command of an official client with tasks, which
-gets the URL as its last argument, and ends when its input does.
+NODE is the program `cluster_node`, STORE is `sqlite` or `redis`. The nodes must not lose acknowledged state:
+
+- No session ends. A client that resumes its event stream gets the message of each answered call, once and in order.
+- Every node finds each acknowledged task. The task ends with its result, or is cancelled after an acknowledged
+  cancellation.
+
+Official clients of both eras call tools meanwhile. Each TASK_CLIENT is the command of an official client with tasks.
+The client gets the URL as its last argument, and ends when its standard input ends.
 """
 
 import asyncio
@@ -28,7 +31,7 @@ from serving import free_port  # noqa: E402
 PROGRAM, STORE, *TASK_CLIENTS = sys.argv[1:]
 NODES = 3
 ENDS = 6
-# Between two ends, each client gets so many answers at least.
+# The minimum number of responses for each client, before and after each kill or stop of a node.
 CALLS = 10
 HEADERS = {"Accept": "application/json, text/event-stream"}
 HAPROXY = """
@@ -52,7 +55,7 @@ backend nodes
 
 
 class Node:
-    """A process with a port of its own."""
+    """A process with its own port."""
 
     def __init__(self, store):
         self.port = free_port()
@@ -69,13 +72,13 @@ class Node:
         await asyncio.to_thread(self.process.wait)
 
     async def stop(self):
-        """A planned restart: the node hands its sessions over."""
+        """Stops the node as in a planned restart. The node hands its sessions over before it exits."""
         self.process.send_signal(signal.SIGTERM)
         equal(await asyncio.to_thread(self.process.wait, 60), 0)
 
 
 class Raw:
-    """A client in a session that counts the messages that it gets."""
+    """A client in a session, which records the messages that it receives."""
 
     def __init__(self, url):
         self.url = url
@@ -101,7 +104,7 @@ class Raw:
         return await self.http.post(self.url, json=message, headers=self.headers)
 
     async def call(self):
-        """Calls the tool. Without an answer its message may arrive or not."""
+        """Calls the tool. If the call gets no response, its message may arrive or not."""
         number, self.next = self.next, self.next + 1
         self.asked.add(number)
         try:
@@ -115,7 +118,7 @@ class Raw:
         self.answered.append(number)
 
     async def listen(self):
-        """Reads the event stream, and resumes it wherever it breaks."""
+        """Reads the event stream, and resumes it after each interruption."""
         while True:
             event = {"Last-Event-ID": self.last_event} if self.last_event else {}
             headers = self.headers | {"Accept": "text/event-stream"} | event
@@ -144,7 +147,7 @@ class Raw:
 
 
 class Patient(httpx2.AsyncHTTPTransport):
-    """Turns a broken connection into a refusal: the official client ends with the first one, and survives the second."""
+    """Turns a broken connection into a 503 response. The official client survives a 503, but no broken connection."""
 
     async def handle_async_request(self, request):
         try:
@@ -154,7 +157,7 @@ class Patient(httpx2.AsyncHTTPTransport):
 
 
 class Official:
-    """An official client, which only calls."""
+    """An official client that only calls tools."""
 
     def __init__(self, url, mode):
         http = httpx2.AsyncClient(timeout=30, transport=Patient())
@@ -165,7 +168,7 @@ class Official:
         self.next += 1
         try:
             result = await self.client.call_tool("echo", {"n": self.next})
-        except Exception as error:  # noqa: BLE001  # Whatever a broken connection is to it.
+        except Exception as error:  # noqa: BLE001  # A broken connection raises various exceptions.
             equal("session" in str(error).lower() and "not found" in str(error).lower(), False)
             await asyncio.sleep(0.02)
             return
@@ -174,7 +177,7 @@ class Official:
 
 
 class Tasks:
-    """A modern client that begins tasks, looks at them at any node, and cancels some."""
+    """A client of the modern era that creates tasks, gets their states from any node, and cancels some of them."""
 
     def __init__(self, url):
         self.url = url
@@ -184,7 +187,7 @@ class Tasks:
         self.completed = 0
 
     async def post(self, method, name, params):
-        """The message of a response, or `None` if there is none."""
+        """Sends a request. Returns the message of the response, or `None` if no node has served the request."""
         extensions = {"io.modelcontextprotocol/tasks": {}}
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions}}
@@ -222,7 +225,7 @@ class Tasks:
         if seen is None:
             return
         if "result" not in seen:
-            raise AssertionError(f"an acknowledged task is lost: {seen}")
+            raise AssertionError(f"an acknowledged task is lost: tasks/get got {seen}")
         self.answered.append(task)
         seen = seen["result"]
         if seen["status"] == "completed":
@@ -239,11 +242,11 @@ class Tasks:
             for task in list(self.open):
                 await self.look(task)
             await asyncio.sleep(0.1)
-        raise AssertionError(f"tasks without an end: {self.open}")
+        raise AssertionError(f"tasks that have not ended: {self.open}")
 
 
 class TaskProgram:
-    """A program with an official client that begins tasks, and ends when its input does."""
+    """A program with an official client, which creates tasks until its standard input ends."""
 
     def __init__(self, command, url):
         command = command.split() + [url]
@@ -270,7 +273,7 @@ def counts(clients):
 
 
 async def use(clients, nodes):
-    """The clients call, while the nodes are killed or stopped, and started again, one after another."""
+    """Makes calls with all clients while each node in turn is killed or stopped, and started again."""
     stop = asyncio.Event()
 
     async def calls(client):
@@ -282,12 +285,12 @@ async def use(clients, nodes):
         for at in range(ENDS):
             goals = [len(client.answered) + CALLS for client in clients]
             await until(lambda: all(len(client.answered) >= goal for client, goal in zip(clients, goals)),
-                        lambda: f"before end {at}, of {goals} calls were answered: {counts(clients)}")
+                        lambda: f"before end {at}: {counts(clients)} calls were answered, {goals} are required")
             node = nodes[at % NODES]
             await (node.kill() if at % 2 == 0 else node.stop())
             goals = [len(client.answered) + CALLS for client in clients]
             await until(lambda: all(len(client.answered) >= goal for client, goal in zip(clients, goals)),
-                        lambda: f"after end {at}, of {goals} calls were answered: {counts(clients)}")
+                        lambda: f"after end {at}: {counts(clients)} calls were answered, {goals} are required")
             await node.start()
         stop.set()
 
@@ -310,7 +313,8 @@ async def run(directory, nodes, url):
         equal((officials[0].client.protocol_version, officials[1].client.protocol_version),
               ("2025-11-25", "2026-07-28"))
         for raw in raws:
-            await until(lambda: not set(raw.answered) - set(raw.received), lambda: f"lost: {set(raw.answered) - set(raw.received)}")
+            await until(lambda: not set(raw.answered) - set(raw.received),
+                        lambda: f"messages that are lost: {set(raw.answered) - set(raw.received)}")
             equal(raw.received, sorted(set(raw.received)))
             equal(set(raw.received) <= raw.asked, True)
     for client in tasks:

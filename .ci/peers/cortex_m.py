@@ -1,9 +1,10 @@
-"""The official Python client, and a client that violates the protocol, against the server on a microcontroller, in QEMU.
+"""Tests the server on a microcontroller, in QEMU.
 
 Usage: cortex_m.py COMMAND [ARGUMENT...]
 
-The command starts QEMU with the program; the serial port of the board is its standard input and output. For each
-client, the heap and the stack that the program has used are printed.
+One client is the official Python client, the other one violates the protocol. The command starts QEMU with the
+program; standard input and output of QEMU are the serial port of the board. For each client, the script prints the peak
+use of the heap and of the stack.
 """
 
 import asyncio
@@ -20,15 +21,15 @@ from python_checks import equal, failing
 
 COMMAND = sys.argv[1:]
 PATIENCE = 120
-# `server.rs` has the same bounds: of open requests, and of the bytes of a message.
+# The bounds in `server.rs`: open requests, and bytes of a message.
 REQUESTS = 4
 FRAME = 3 << 10
-# More than the program uses in this test, and less than it has.
+# Bounds for the memory that the program uses in this test, in bytes, below the memory that it has.
 MOST_HEAP = 16 << 10
 MOST_STACK = 12 << 10
-# Of four bytes, in the memory that `heap.rs` has for tools.
+# The number of four-byte samples that fit into the memory for tools in `heap.rs`.
 SAMPLES = 1 << 10
-# Of a millisecond, at 25 MHz.
+# The clock cycles of a millisecond, at 25 MHz.
 CYCLES = 25_000
 TOO_MANY = "too many requests in flight"
 TOO_MANY_BYTES = "too many bytes are kept for this connection (Limits::connection_bytes)"
@@ -60,14 +61,14 @@ async def speaks(mode):
         result = await client.call_tool("led", {"on": "yes"})
         equal(result.is_error, True)
         await failing(-32602, client.call_tool("no_such_tool"))
-        # As much memory as the tools have, and more.
+        # Request all memory of the tools, and then more.
         result = (await client.call_tool("sample", {"count": SAMPLES})).structured_content
         equal(0 <= result["least"] <= result["median"] <= result["most"] < CYCLES, True)
         for count in (SAMPLES + 1, 2**30, 2**32 - 1):
             result = await client.call_tool("sample", {"count": count})
             equal(result.is_error, True)
             equal(result.content[0].text, out_of_memory(count))
-        # More calls than may be open at once: each one that is given up makes room.
+        # More calls than may be open at once: each cancelled call makes room for another one.
         for _ in range(3 * REQUESTS):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(client.call_tool("blink", {"times": 1000, "milliseconds": 1000}), 0.2)
@@ -75,12 +76,12 @@ async def speaks(mode):
 
 
 def out_of_memory(count):
-    """What the board says when it has no memory for so many samples."""
+    """Returns the error text of the board for a number of samples that do not fit into its memory."""
     return f"out of memory: {min(4 * count, 2**32 - 1)} bytes wanted, {4 * SAMPLES} free"
 
 
 class Board:
-    """The board, and what it has printed."""
+    """The board, and its output: messages, and the text of a panic."""
 
     def __init__(self):
         self.messages = []
@@ -119,7 +120,7 @@ class Board:
         with self.changed:
             self.changed.wait_for(lambda: found() or self.panic, PATIENCE)
             if self.panic or not found():
-                raise AssertionError(f"no answer to {id!r}: {self.panic} {self.messages[-4:]}")
+                raise AssertionError(f"no response to {id!r}: panic {self.panic}, last messages {self.messages[-4:]}")
             return found()
 
     def status(self, id):
@@ -133,10 +134,11 @@ def call(id, tool, **arguments):
 
 
 def misbehaves(board):
-    """Everything that a peer may do wrong leaves the board with its session, and within its memory."""
+    """Violates the protocol. The board must keep its session, and stay within its memory."""
     before = board.status("first")
 
-    # The memory of the tools, while the connection has all but one of its requests. The next requests are as before.
+    # Use all memory of the tools while all open requests but one are taken. The requests after that are served as
+    # before.
     cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
     blink = {"times": 1000, "milliseconds": 10_000}
     for id in range(1, REQUESTS):
@@ -151,7 +153,7 @@ def misbehaves(board):
     for id in range(1, REQUESTS):
         board.write(cancelled | {"params": {"requestId": id}})
 
-    # As many requests as may be open, and then one request that takes all the bytes that may be kept.
+    # Open as many requests as allowed. Then open one request that takes all bytes that the server may keep.
     for id in range(1, REQUESTS + 1):
         board.write(call(id, "blink", **blink))
     board.write(call("one more", "led", on=True))
@@ -167,11 +169,11 @@ def misbehaves(board):
     board.write(cancelled | {"params": {"requestId": "longest"}})
     equal(board.status("room again")["led"], before["led"])
 
-    # Arguments that an error would quote with six bytes for one, if it quoted them.
+    # An error that quotes these arguments would need six bytes for each of their bytes.
     board.write(json.dumps(call("quoted", "led", on="\x7f" * 2500), ensure_ascii=False).encode())
     equal(board.answer("quoted")["result"]["isError"], True)
 
-    # Lines that are too long, no JSON, too deep, and the requests after them.
+    # Lines that are too long, not JSON or nested too deeply, each before a valid request.
     for id, line in enumerate([
         b"x" * (10 * FRAME), b'{"jsonrpc":"2.0","id":' + b"9" * FRAME + b"}", b"\x00\xff\xfe", b"}{",
         b"[" * FRAME, b'{"a":' * (FRAME // 5), b'"' + b"\\u00e9" * (FRAME // 7), b"[]", b"null", b"1e999999",
@@ -182,7 +184,7 @@ def misbehaves(board):
     too_long = call("too long", "led", on="x" * FRAME)
     board.write(too_long)
 
-    # Many requests at once: the port has no room for more than a few, and none is lost.
+    # Many requests at once: the port has room for only a few of them, but must lose none.
     many = range(1000, 1300)
     for id in many:
         board.write(call(id, "led", on=id % 2 == 0))
@@ -191,7 +193,7 @@ def misbehaves(board):
     equal({answer["error"]["code"] for answer in answers if "error" in answer} <= {-32603}, True)
 
     after = board.status("last")
-    # A board that has started again meanwhile has counted fewer.
+    # A board that has restarted meanwhile would have counted fewer requests.
     equal(before["requests"] + served < after["requests"], True)
     equal(0 < served, True)
     equal((after["heap"]["mostUsed"] < MOST_HEAP, after["stack"]["mostUsed"] < MOST_STACK), (True, True))

@@ -1,6 +1,8 @@
-"""The official Python client, and a client that violates the protocol, against the server in the loop of a desktop program.
+"""Tests the server in the event loop of a desktop program.
 
 Usage: desktop.py SERVER
+
+One client is the official Python client, the other one violates the protocol.
 """
 
 import asyncio
@@ -22,7 +24,7 @@ MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 
 
 async def speaks(mode):
-    """The official client calls each tool, sees progress, and cancels calls. The user interface moves meanwhile."""
+    """Calls each tool with the official client, and cancels calls. The user interface must keep moving."""
     reports = []
 
     async def progressed(progress, total, message):
@@ -39,7 +41,7 @@ async def speaks(mode):
         result = await client.call_tool("count", counting, progress_callback=progressed)
         equal(result.content[0].text, "counted")
         equal(reports, [(1, 3), (2, 3)])
-        # Only computations, of which each one takes longer than a frame.
+        # Make only computations, each of which takes longer than a frame.
         before, computations = (await status())["frames"], 0
         while (await status())["frames"] < before + 20:
             result = await client.call_tool("compute", {"milliseconds": 50})
@@ -64,7 +66,7 @@ def lines(*messages):
 
 
 def ends():
-    """The end of the input ends the program, and no response is lost."""
+    """Checks that the program ends when its input ends, and that no response is lost."""
     compute = request("slow", "tools/call", name="compute", arguments={"milliseconds": 100})
     input = lines(compute, request(1, "server/discover"))
     ended = subprocess.run([SERVER], input=input, capture_output=True, timeout=PATIENCE)
@@ -74,7 +76,7 @@ def ends():
 
 
 def deaf():
-    """A client that reads nothing does not hold the program when its input has ended."""
+    """Checks that the program ends after its input although the client reads no output."""
     server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     server.stdin.write(lines(*[request(id, "server/discover") for id in range(400)]))
     server.stdin.close()
@@ -83,7 +85,7 @@ def deaf():
 
 
 def misbehaves():
-    """A peer that sends garbage, and one that reads late, leave the server with its session."""
+    """Checks that the session survives garbage in the input, and a client that reads late."""
     server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     garbage = [b"x" * 10**6, b"\x00\xff\xfe", b"}{", b"[" * 100_000, b"[]", b"null", b"1e999999",
                lines(*[request("batch", "server/discover")] * 2)[:-1]]
@@ -98,7 +100,7 @@ def misbehaves():
 
     writer = threading.Thread(target=write)
     writer.start()
-    # The server has to stop reading while its output is not read.
+    # The server has to stop reading while the client does not read.
     writer.join(1)
     equal(writer.is_alive(), True)
     expected = 0
@@ -109,7 +111,7 @@ def misbehaves():
         if expected == many:
             break
     writer.join()
-    # A client that dies without a goodbye ends the server.
+    # The server has to end when the client closes its pipes without reading the last response.
     server.stdout.close()
     server.stdin.write(lines(request("last", "server/discover")))
     server.stdin.close()

@@ -1,8 +1,8 @@
-"""Skills between FastMCP and this project, in both directions.
+"""Tests skills between FastMCP and this project, in both directions.
 
 Usage: fastmcp_skills.py OUR_SERVER OUR_HOST
 
-With `--serve`, it is the server: FastMCP on standard input and output with two skills.
+With `--serve`, the script is a FastMCP server with two skills, on standard input and output.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ async def read_ours(command):
         assert entry.frontmatter.name == "refunds", entry
         rules = await client.read_resource(RULES)
         assert rules[0].text.startswith("# Rules"), rules
-        # Compares the digests of all files.
+        # `read_skill` verifies the digests of all files.
         skill = await client.read_skill(URI)
         assert "order" in skill.description, skill
     print("FastMCP reads our skills: ok")

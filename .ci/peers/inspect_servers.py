@@ -1,8 +1,8 @@
-"""inspect against servers that were written elsewhere.
+"""Tests `inspect` with servers of other projects.
 
 Usage: inspect_servers.py INSPECT BIN_DIRECTORY_OF_NPM BIN_DIRECTORY_OF_PIP
 
-What inspect prints is compared with what the official Python client sees in the same server.
+The lists in the output of `inspect` must be those that the official Python client gets from the same server.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def refuse(*_):
 
 
 async def listed(server):
-    """The same, as the official client sees it, with the capabilities that inspect has."""
+    """Returns the lists that the official client gets. It declares the same capabilities as `inspect`."""
     parameters = StdioServerParameters(command=server[0], args=server[1:])
     client = Client(
         parameters, mode="legacy", sampling_callback=refuse, elicitation_callback=refuse,
@@ -81,13 +81,13 @@ async def listed(server):
         }
 
 
-# What is printed first of a server that has only sessions, and of one that can do without.
+# The first line of the output, for a server of the legacy era and for a server of both eras.
 SESSIONS = "revision: 2025-11-25 (with a session; server/discover was refused with -32601)"
 BOTH = "revision: 2026-07-28 (without a session; the server said so)"
 
 
 def compare(name, server, revisions=("2025-11-25",), found=SESSIONS, differing=lambda revision: ()):
-    """`differing` names the tools that the server hides from inspect for a good reason."""
+    """Compares the lists. `differing` returns the tools that the server rightly hides from `inspect` in a revision."""
     everything = asyncio.run(listed(server))
     for revision in revisions:
         hidden = differing(revision)
@@ -112,7 +112,7 @@ def everything():
     server = [f"{NPM}/mcp-server-everything", "stdio"]
 
     def differing(revision):
-        # What the revision has no word for cannot be offered to the server.
+        # `inspect` cannot declare capabilities that the revision does not define, so the server hides these tools.
         by_url = [] if revision == "2025-11-25" else ["trigger-url-elicitation"]
         return by_url if "2025-06-18" <= revision else [*by_url, "trigger-elicitation-request"]
 

@@ -1,4 +1,4 @@
-"""The Inspector's command line against everything_server.
+"""Tests everything_server with the command line of the MCP Inspector.
 
 Usage: inspector_cli.py INSPECTOR EVERYTHING_SERVER
 """

@@ -1,4 +1,4 @@
-"""What the checks of the Python client share: what the server has, and what it is answered."""
+"""Shared parts of the checks of the Python client: the tools of the server, and the answers of the client."""
 
 import re
 
@@ -31,7 +31,7 @@ GREETING = ("sample", "Generate a greeting")
 ROOTS = ("roots", "")
 ROUND = "test_input_required_result_"
 
-# Tools that need something: what they are called with, what they ask, and what they come to.
+# Tools that need client input: the name, the arguments, the input requests, and the text of the result.
 NEEDS = [
     ("test_sampling", {"prompt": "What is it?"}, [("sample", "What is it?")],
      "LLM response: It is a test."),
@@ -51,19 +51,19 @@ NEEDS = [
     ("visit_page", None, [("url", "Please sign in")], "The user has been to the page"),
 ]
 
-# The revision with which each kind of question came.
+# The revision that introduced each kind of input request.
 SINCE = {"form": "2025-06-18", "url": "2025-11-25", "sample": "", "roots": ""}
 
 
 def without_key(said):
-    """The same with one name for the key of a question, which each tool chooses."""
+    """Replaces the key of an input request, which each tool chooses, by `KEY`."""
     return re.sub(r"inputRequests\.\w+\.", "inputRequests.KEY.", said)
 
 
 def refusal(tool, revision):
-    """What a tool says that needs what the revision does not have."""
+    """Returns the error text of a tool whose input request does not exist in the revision."""
     if tool != "visit_page":
-        # The revision does not have the question at all; this is the member where it is noticed.
+        # The whole input request does not exist in the revision. Encoding fails at this member.
         return "the answer could not be written: inputRequests.KEY.params.mode does not exist in this revision"
     if revision < "2025-06-18":
         return "the request may not be sent: the revision of the session does not have it"
@@ -85,7 +85,7 @@ async def failing(code, awaitable):
 
 
 class Answers:
-    """What the client answers, and what it has been asked."""
+    """The answers of the client, and a record of the requests that it has received."""
 
     FORMS = {
         "Who?": {"username": "u", "email": "e@x.org"},

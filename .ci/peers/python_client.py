@@ -1,9 +1,9 @@
-"""The official Python client against everything_server, in one of its modes.
+"""Tests everything_server with the official Python client, in one of its modes.
 
 Usage: python_client.py EVERYTHING_SERVER legacy|modern|automatic REVISION [ARGUMENT...]
 
-REVISION is what the two have to come to; the arguments are for the server. Every assertion is exact.
-The exit code of the server is checked: it has to end by itself when its input does.
+REVISION is the revision that client and server have to negotiate; the arguments are for the server.
+Every assertion is exact. When its input ends, the server has to exit by itself with code 0.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ async def run(command, mode, revision, status):
     async with client:
         equal(client.protocol_version, revision)
         if mode == "modern":
-            # It has not asked who the server is.
+            # In this mode the client sends no `initialize`.
             equal(client.session.initialize_result, None)
         else:
             equal(client.server_info.name, "everything")
@@ -68,7 +68,7 @@ async def run(command, mode, revision, status):
         else:
             await hears(client, logs, updates, changes)
         await cancels(client)
-    # It ended by itself: one that had been killed would have written another code, or none.
+    # The server has ended by itself: a killed server would leave another code, or none.
     equal(status.read_text().strip(), "0")
 
 
@@ -106,7 +106,7 @@ async def calls(client, revision):
 
 
 async def needs(client, answers, revision):
-    """Tools that need something of the client: each answer, and each question exactly once."""
+    """Calls the tools that need client input. The server must send each input request exactly once."""
     for name, arguments, questions, said in NEEDS:
         answers.asked.clear()
         if any(revision < SINCE[kind] for kind, _ in questions):
@@ -164,7 +164,7 @@ async def hears(client, logs, updates, changes):
 
 
 async def refuses(command, mode, revision):
-    """A client that can give nothing is told what is missing."""
+    """Checks that a client without capabilities gets errors that name the missing capability."""
     parameters = StdioServerParameters(command="sh", args=["-c", command])
     async with Client(parameters, mode=MODES[mode], read_timeout_seconds=60) as client:
         for tool, arguments, missing in (
@@ -184,7 +184,7 @@ async def refuses(command, mode, revision):
 
 
 async def cancels(client):
-    """A call that takes long delays no other, and ends when it is cancelled."""
+    """Checks that a slow call delays no other call, and ends when it is cancelled."""
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "slow", {"ms": 60000})

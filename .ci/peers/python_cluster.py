@@ -1,9 +1,9 @@
-"""The last Python client with tasks, of mcp 1, which uses nodes that end, revision 2025-11-25.
+"""Creates tasks at nodes that end, with the last Python client that has tasks (mcp 1), in revision 2025-11-25.
 
 Usage: python_cluster.py URL
 
-It begins tasks of `cluster_node` until its input ends, and prints the number of those that have ended. Each must have its
-result. A request without a response is sent again.
+The script creates tasks of `cluster_node` until its standard input ends, and prints the number of completed tasks.
+Each task must have its result. A request without a response is sent again.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ URL = sys.argv[1]
 
 
 class Patient(httpx.AsyncHTTPTransport):
-    """Sends a request again until it is served: the client ends with the first refusal, and with a broken connection."""
+    """Sends a request again until it is served. A refusal or a broken connection would end the client."""
 
     async def handle_async_request(self, request):
         for _ in range(300):
@@ -36,16 +36,16 @@ class Patient(httpx.AsyncHTTPTransport):
 
 
 async def again(act):
-    """Does something until it succeeds. A task or a session that is not known is lost."""
+    """Repeats an operation until it succeeds. Fails if the server does not know the task or the session."""
     for _ in range(300):
         try:
             return await asyncio.wait_for(act(), 15)
-        except Exception as error:  # noqa: BLE001  # Whatever a broken connection is to it.
+        except Exception as error:  # noqa: BLE001  # A broken connection raises various exceptions.
             lost = "no such task" in str(error) or "not found" in str(error).lower()
             if lost:
-                raise AssertionError(f"lost: {error}") from error
+                raise AssertionError(f"a task or a session is lost: {error}") from error
         await asyncio.sleep(0.2)
-    raise AssertionError("not served")
+    raise AssertionError("no attempt was served")
 
 
 async def run(tasks, number):
@@ -76,6 +76,6 @@ async def main():
         print(count, flush=True)
 
 
-# At its end the client logs the messages that it has no use for.
+# When the client ends, it logs the messages that it ignores.
 logging.disable(logging.CRITICAL)
 asyncio.run(main())

@@ -1,8 +1,8 @@
-"""A server of the official Python SDK that does to its client whatever a server can do, in both eras.
+"""A server of the official Python SDK that exercises every feature of a client, in both eras.
 
 Usage: python_server.py FILE
 
-The tool `wait` writes `cancelled` into the file when it is.
+The tool `wait` writes `cancelled` into FILE when its call is cancelled.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ async def ask(context, params):
 
 
 def ask_alone(messages, params):
-    """Two rounds: what the first one brought is in the state of the second."""
+    """Requires input in two rounds. The state of the second round holds the answers of the first one."""
     given = params.input_responses or {}
     if params.request_state is None:
         sample = types.CreateMessageRequestParams(messages=messages, max_tokens=9)

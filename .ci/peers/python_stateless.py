@@ -1,4 +1,4 @@
-"""What the Python client can do only where there is no session."""
+"""Checks of the Python client for the modern era only."""
 
 import anyio
 import mcp_types as types
@@ -13,7 +13,7 @@ WATCHED = "test://watched-resource"
 
 
 async def hears(client, logs, updates, changes):
-    # Nothing is logged for who has not asked for it, and nothing below the level.
+    # A request without a log level gets no log messages, and no request gets messages below its level.
     await client.call_tool("test_tool_with_logging")
     await client.call_tool("test_tool_with_logging", meta={LEVEL: "error"})
     equal(logs, [])
@@ -23,7 +23,7 @@ async def hears(client, logs, updates, changes):
         ("info", "Tool processing data"),
         ("info", "Tool execution completed"),
     ])
-    # Nor is anything told that nobody listens for.
+    # Without a subscription, the server sends no notifications about changes.
     await client.call_tool("announce_changes")
     await client.call_tool("test_trigger_resource_update")
     everything = client.listen(
@@ -47,12 +47,12 @@ async def hears(client, logs, updates, changes):
         equal(await take(all_of_it, 1), [ToolsListChanged()])
         await client.call_tool("test_trigger_prompt_change")
         equal(await take(prompts, 1), [PromptsListChanged()])
-    # The client tells the server a moment later that it listens no more.
+    # The client cancels its subscriptions a moment later, so another call comes first.
     await client.call_tool("echo", {"text": "a moment"})
     await client.call_tool("announce_changes")
     await client.call_tool("test_trigger_resource_update")
     equal(updates, [WATCHED])
-    # What belongs to two subscriptions was told twice.
+    # A change that two subscriptions cover causes two notifications.
     names = ["tools", "resources", "prompts", "prompts", "tools", "prompts", "prompts"]
     equal(sorted(changes), sorted(f"notifications/{name}/list_changed" for name in names))
 
@@ -63,7 +63,7 @@ async def take(subscription, count):
 
 
 async def guards(client):
-    """What a client brings back is believed only as it was given out."""
+    """Checks that the server accepts a `requestState` only as it has issued it."""
     tool = "test_input_required_result_tampered_state"
 
     async def call(**options):
@@ -76,15 +76,15 @@ async def guards(client):
     for tampered in (state[:-1] + ("A" if state[-1] != "A" else "B"), "x" + state, "", state[::-1]):
         error = await failing(-32602, call(input_responses=answer, request_state=tampered))
         equal(error.message.startswith("requestState: "), True)
-    # Nor for another tool.
+    # The state of one tool is not valid for another tool.
     other = client.session.call_tool(
         "test_input_required_result_request_state", allow_input_required=True,
         input_responses=answer, request_state=state,
     )
     await failing(-32602, other)
-    # Without an answer it asks again.
+    # Without the answer, the server requires the input again.
     equal((await call(request_state=state)).result_type, "input_required")
     done = await call(input_responses=answer, request_state=state)
     equal(done.content[0].text, "unchanged")
-    # Methods of the handshake are no more.
+    # Methods of the legacy era do not exist.
     await failing(-32601, client.send_ping())

@@ -1,9 +1,9 @@
-"""The last Python task client, of mcp 1, against the tasks of everything_server, revision 2025-11-25.
+"""Tests the tasks of everything_server with the last Python client that has tasks (mcp 1), in revision 2025-11-25.
 
 Usage: python_tasks.py EVERYTHING_SERVER [ARGUMENT...]
 
-mcp 2 has no tasks, so this needs mcp 1 in a place of its own. The arguments are for the server. Every
-assertion is exact. The exit code of the server is checked: it has to end by itself when its input does.
+mcp 2 has no tasks, so this script needs a separate installation of mcp 1. The arguments are for the server.
+Every assertion is exact. When its input ends, the server has to exit by itself with code 0.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ async def failing(code, awaitable):
 
 
 def check(task, task_id, statuses):
-    """A task as it has to look wherever one is told of; the client checks that there is a ttl."""
+    """Checks a task as every message must describe it. The client itself checks that `ttl` is present."""
     equal(task.taskId, task_id)
     one_of(task.status, statuses)
     assert task.ttl is None or task.ttl >= 0, task.ttl
@@ -59,7 +59,7 @@ def check(task, task_id, statuses):
 
 
 class Questions:
-    """What the server asks within a task. This client does nothing else until it has answered."""
+    """The elicitations within a task. This client does nothing else until it has answered one."""
 
     def __init__(self):
         self.asked = []
@@ -88,14 +88,14 @@ class Driver:
         return task.taskId
 
     async def run(self, name, arguments, end, count=0):
-        """Runs a tool as a task to its end, answering `count` questions in between."""
+        """Runs a tool as a task to its end, and answers `count` elicitations in between."""
         self.questions.asked.clear()
         task_id = await self.start(name, arguments)
         result = None
         async for task in self.tasks.poll_task(task_id):
             check(task, task_id, ("working", end, *(["input_required"] if count else [])))
             if task.status == "input_required" and result is None:
-                # This is where a server may send its questions; it waits for the end.
+                # This request waits for the end of the task; meanwhile, the server may send its elicitations.
                 result = asyncio.create_task(self.result(task_id))
         check(await self.tasks.get_task(task_id), task_id, (end,))
         equal([related for related, _ in self.questions.asked], [{"taskId": task_id}] * count)
@@ -110,7 +110,7 @@ class Driver:
         contains("x-label", result)
 
     async def cancels(self):
-        """While its result is waited for, too."""
+        """Cancels a task while a `tasks/result` request waits for it."""
         task_id = await self.start("slow_compute", {"seconds": 60, "label": "y"})
         waiting = asyncio.create_task(self.result(task_id))
         await asyncio.sleep(0.2)
@@ -120,7 +120,7 @@ class Driver:
         check(await self.tasks.get_task(task_id), task_id, ("cancelled",))
 
     async def answers(self):
-        """Asked one question, and two."""
+        """Runs a task with one elicitation, and a task with two."""
         task_id, _ = await self.run("confirm_delete", {"filename": "a-file.txt"}, "completed", 1)
         equal(self.questions.asked[0][1]["confirm"]["type"], "boolean")
         contains("a-file.txt", await self.result(task_id))
@@ -129,17 +129,17 @@ class Driver:
         assert not result.isError and result.content[0].text
 
     async def fails(self):
-        """With a result that tells of an error, and with an error."""
+        """Runs a task that fails with a result whose `isError` is true, and one that fails with a JSON-RPC error."""
         task_id, _ = await self.run("failing_job", {}, "failed")
         equal((await self.result(task_id)).isError, True)
         task_id, _ = await self.run("protocol_error_job", {}, "failed")
         try:
-            raise AssertionError(f"a result: {await self.result(task_id)}")
+            raise AssertionError(f"a result instead of an error: {await self.result(task_id)}")
         except McpError as error:
             assert error.error.code != -32602, error
 
     async def lists(self):
-        """Every task, once."""
+        """Checks that the pages of `tasks/list` contain every task once."""
         listed, cursor = [], None
         for _ in range(100):
             page = await self.tasks.list_tasks(cursor)
@@ -172,7 +172,7 @@ async def run(command, status):
         elif isinstance(getattr(message, "root", None), types.TaskStatusNotification):
             task = message.root.params
             if told.get(task.taskId) in TERMINAL:
-                wrong.append(AssertionError(f"it changed after its end: {task!r}"))
+                wrong.append(AssertionError(f"the task changed after its end: {task!r}"))
             told[task.taskId] = task.status
 
     parameters = StdioServerParameters(command="sh", args=["-c", f"{command}; echo $? > '{status}'"])

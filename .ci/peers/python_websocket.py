@@ -1,4 +1,4 @@
-"""The official Python client (version 1), and clients that keep no rules, against websocket_server.
+"""Tests websocket_server with the official Python client (version 1), and with clients that violate the protocol.
 
 Usage: python_websocket.py WEBSOCKET_SERVER
 """
@@ -16,7 +16,7 @@ from mcp.client.websocket import websocket_client
 
 SERVER = sys.argv[1]
 PATIENCE = 120
-# More calls of 100 kB than the buffers of the sockets and of the two sides hold.
+# More calls of 100 kB than fit into the buffers of the sockets and of both sides.
 MANY = 300
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientCapabilities": {}}
@@ -39,7 +39,7 @@ def processor_time():
 
 
 async def speaks(url):
-    """The official client, with calls at the same time whose answers come in another order."""
+    """Makes concurrent calls with the official client. The responses arrive in another order."""
     async with websocket_client(url) as streams, ClientSession(*streams) as session:
         opened = await session.initialize()
         equal(opened.serverInfo.name, "websocket_server")
@@ -56,11 +56,11 @@ async def speaks(url):
         except McpError as error:
             equal(error.error.code, -32602)
         else:
-            raise AssertionError("an unknown tool was called")
+            raise AssertionError("the call of an unknown tool has succeeded")
 
 
 async def answer(socket, id):
-    """Waits for the response to the request with this id. Returns it, and the ids of the responses before."""
+    """Waits for the response to the request with this id. Returns it, and the ids of earlier messages."""
     others = []
     while True:
         message = json.loads(await asyncio.wait_for(socket.recv(), PATIENCE))
@@ -82,7 +82,7 @@ async def misbehaves(url):
         await socket.send(call(3, "sleep", milliseconds=3000))
         equal((await answer(socket, 3))[1], [])
 
-    # A client that reads nothing for a while gets everything then, and delays nobody else.
+    # A client that pauses reading gets all responses later, and delays no other client.
     async with websockets.connect(url, max_size=None, max_queue=1, ping_interval=None) as socket:
         async def sends():
             for id in range(MANY):
@@ -90,7 +90,7 @@ async def misbehaves(url):
 
         sending = asyncio.create_task(sends())
         await asyncio.wait_for(speaks(url), PATIENCE)
-        # The server reads no more, because its output is not read.
+        # The server has stopped reading, because the client does not read.
         equal(sending.done(), False)
         for id in range(MANY):
             equal((await answer(socket, id))[1], [])
@@ -110,7 +110,7 @@ async def misbehaves(url):
         # The server waits, and does not poll the closed socket again and again.
         equal(processor_time() - before < 0.5, True)
 
-    # Pages of other hosts are refused, local ones are not.
+    # The server refuses the origins of other hosts, and accepts local origins.
     for origin, status in [("https://evil.example", 403), ("http://localhost.evil.example", 403), ("null", 403),
                            ("http://localhost:3000", None), ("http://127.0.0.1", None)]:
         try:
@@ -119,7 +119,7 @@ async def misbehaves(url):
         except websockets.exceptions.InvalidStatus as refusal:
             equal((origin, refusal.response.status_code), (origin, status))
 
-    # A client that is gone without a word, and one that sends no HTTP.
+    # One client aborts its connection, and another one sends bytes that are not HTTP.
     socket = await websockets.connect(url)
     await socket.send(call(1, "sleep", milliseconds=10_000))
     socket.transport.abort()

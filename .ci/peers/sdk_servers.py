@@ -1,9 +1,9 @@
-"""inspect against servers of the official SDKs, which ask and tell it whatever a server can.
+"""Tests `inspect` with servers of the official SDKs, which exercise every feature of a client.
 
 Usage: sdk_servers.py INSPECT NAME sessions|both|stateless COMMAND [ARGUMENT...]
 
-The third argument is what the server speaks. It is started with one more argument: the file into which
-it writes when it is cancelled.
+The third argument names the eras of the server: `sessions` is the legacy era, `stateless` the modern one.
+The server gets one more argument: the file into which it writes when a call is cancelled.
 """
 
 import concurrent.futures
@@ -17,21 +17,21 @@ import time
 INSPECT, NAME, ERAS, *SERVER = sys.argv[1:]
 SESSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
-# What the server is found to speak, in which era, and how that is known.
+# The revision and the era that `inspect` finds, and the evidence that it prints.
 FOUND = {
     "sessions": ("2025-11-25", "with a session", "server/discover was refused with -32601"),
     "both": (STATELESS, "without a session", "the server said so"),
     "stateless": (STATELESS, "without a session", "the server said so"),
 }
 PATIENCE = 300
-# How many seconds a server may take to start while other stages keep the processors busy.
+# The seconds that a server may take to start while other stages keep the processors busy.
 START = 120
 # Most of the time is spent waiting for servers to start and to end.
 AT_A_TIME = 4
 
 
 def inspect(*arguments, code=0):
-    """What is printed, and what is said beside it."""
+    """Runs `inspect`. Returns its standard output, and the lines of its standard error."""
     return inspect_writing("/dev/null", *arguments, code=code)
 
 
@@ -52,7 +52,7 @@ def asks(mode, revision):
     arguments = [*mode, "--root", "file:///here", "--sample", "four",
                  "--form", '{"city":"Oslo"}', "--call", "ask", "{}"]
     if revision < "2025-06-18":
-        # There are no forms yet: the server may not ask, and its tool fails.
+        # The revision has no forms: the server may send no elicitation, and its tool fails.
         _, said = inspect(*arguments, code=1)
     else:
         printed, said = inspect(*arguments)
@@ -65,20 +65,20 @@ def tells(mode, revision):
     printed, said = inspect(*mode, "--log", "warning", "--call", "tell", "{}")
     equal(printed, "told")
     equal('warning l: "loud enough"' in said, True)
-    # Without a session it is told only of what it has asked for.
+    # In the modern era, a client gets only notifications that it has subscribed to.
     changes = {"tools changed", "updated test://watched"}
     equal(changes & set(said), set() if revision == STATELESS else changes)
-    # Python writes whole numbers with a point.
+    # Python writes whole numbers with a decimal point.
     steps = [line.replace(".0", "") for line in said if line.startswith("tools/call: ")]
     equal(steps, ["tools/call: 1 of 2: half"])
     printed, said = inspect(*mode, "--watch", "--for", "1", "--call", "tell", "{}")
-    # In a session the server tells at once when somebody subscribes.
+    # In a session, this server sends a notification as soon as a client subscribes.
     updates = ["updated test://watched"] * (1 if revision == STATELESS else 2)
     equal(sorted(printed.splitlines()), ["told", "tools changed", *updates])
     watching = [line for line in said if line.startswith("watching")]
     equal(len(watching), 1)
     if revision == STATELESS:
-        # Nobody has asked for log messages.
+        # The client has requested no log messages.
         equal([line for line in said if "loud" in line or "quiet" in line], [])
 
 
@@ -105,7 +105,7 @@ def reads(mode, revision):
 
 
 def finds():
-    """What is printed first, if nobody says what the server speaks; and what it does not speak."""
+    """Checks the first line of the output without `--revision`, and the error for a revision of the other era."""
     revision, era, evidence = FOUND[ERAS]
     equal(inspect()[0].splitlines()[0], f"revision: {revision} ({era}; {evidence})")
     refused = {
@@ -120,7 +120,7 @@ def finds():
 
 
 def modes():
-    """What inspect is told to speak, and what it comes to."""
+    """Returns the options of `inspect` for each run, and the revision that it has to negotiate."""
     pinned = [] if ERAS == "stateless" else [*SESSIONS]
     pinned += [] if ERAS == "sessions" else [STATELESS]
     return [([], FOUND[ERAS][0]), *((["--revision", revision], revision) for revision in pinned)]

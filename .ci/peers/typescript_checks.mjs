@@ -1,4 +1,4 @@
-// What the checks of the TypeScript clients share: what the server has, and what it is answered.
+// Shared parts of the checks of the TypeScript clients: the tools of the server, and the answers of the client.
 
 import assert from "node:assert/strict";
 
@@ -24,7 +24,7 @@ const NAME = "form: What is your name?";
 const CONFIRM = "form: Please confirm";
 const STEPS = ["form: Step 1: What is your name?", "form: Step 2: What is your favorite color?"];
 
-/** Tools that need something: what they are called with, what they ask, and what they come to. */
+/** Tools that need client input: the name, the arguments, the input requests, and the text of the result. */
 export const NEEDS = [
   ["test_sampling", { prompt: "What is it?" }, ["sample: What is it?"],
     "LLM response: It is a test."],
@@ -44,10 +44,10 @@ export const NEEDS = [
   ["visit_page", {}, ["url: Please sign in"], "The user has been to the page"],
 ];
 
-/** The same with one name for the key of a question, which each tool chooses. */
+/** Replaces the key of an input request, which each tool chooses, by `KEY`. */
 export const withoutKey = (said) => said.replace(/inputRequests\.\w+\./, "inputRequests.KEY.");
 
-/** What a tool says that needs what the revision does not have; nothing if it has it. */
+/** Returns the error text of a tool whose input request does not exist in the revision, or else `undefined`. */
 export function refusal(tool, questions, revision) {
   const asks = (kind) => questions.some((question) => question.startsWith(kind));
   if (asks("url") && revision < "2025-11-25") {
@@ -56,7 +56,7 @@ export function refusal(tool, questions, revision) {
       : "the request could not be written: mode does not exist in this revision";
   }
   if (asks("form") && revision < "2025-06-18") {
-    // The revision does not have the question at all; this is the member where it is noticed.
+    // The whole input request does not exist in the revision. Encoding fails at this member.
     return "the answer could not be written: inputRequests.KEY.params.mode does not exist in this revision";
   }
   return undefined;
@@ -76,7 +76,7 @@ const SAMPLES = {
   "Generate a greeting": [50, "Good day"],
 };
 
-/** What a client answers; what it is asked goes into the list. */
+/** The answers of a client, which adds each received request to `asked`. */
 export const answers = (asked) => ({
   "sampling/createMessage": async ({ params }) => {
     const question = params.messages[0].content.text;

@@ -1,11 +1,10 @@
-// The official TypeScript clients against everything_server, in one of their modes.
+// Tests everything_server with the official TypeScript clients, in one of their modes.
 //
 // Usage: typescript_client.mjs v1|v2 EVERYTHING_SERVER legacy|modern|automatic REVISION [ARGUMENT...]
 //
-// v1 is @modelcontextprotocol/sdk, which has nothing but the legacy mode; v2 is
-// @modelcontextprotocol/client. Both are resolved from the current directory. REVISION is what the two
-// have to come to; the arguments are for the server. Every assertion is exact, and the server has to end
-// by itself.
+// v1 is @modelcontextprotocol/sdk, which has only the legacy mode; v2 is @modelcontextprotocol/client. Both
+// are resolved from the current directory. REVISION is the revision that client and server have to negotiate;
+// the arguments are for the server. Every assertion is exact. The server has to end by itself.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -21,7 +20,7 @@ const STATELESS = revision === "2026-07-28";
 const load = (name) =>
   import(pathToFileURL(createRequire(join(process.cwd(), "x.js")).resolve(name)).href);
 
-/** A client of one of the two lines, with the methods that differ made alike. */
+/** A client of v1 or v2. Its methods hide the differences between the two. */
 async function connect(command, capabilities, handlers) {
   const transportOptions = { command: "sh", args: ["-c", command] };
   const info = { name: "driver", version: "1" };
@@ -122,13 +121,13 @@ async function calls(client) {
   const reports = [];
   const onprogress = ({ progress, total }) => void reports.push([progress, total]);
   await text(client, "test_tool_with_progress", undefined, { onprogress });
-  // These clients can lose a report that arrives together with the result.
+  // These clients can lose a progress notification that arrives together with the result.
   const all = [[0, 100], [50, 100], [100, 100]];
   assert.deepEqual(reports, all.slice(0, Math.max(2, reports.length)));
   assert.deepEqual(await text(client, "slow", { ms: 200 }), [false, ["slept 200 ms"]]);
 }
 
-/** Tools that need something of the client: each answer, and each question exactly once. */
+/** Calls the tools that need client input. The server must send each input request exactly once. */
 async function needs(client, asked) {
   for (const [name, args, questions, said] of NEEDS) {
     asked.length = 0;
@@ -150,7 +149,7 @@ async function reads(client) {
     mimeType: "application/json",
     text: '{"id":"123","templateTest":true,"data":"Data for ID: 123"}',
   }]);
-  // v2 gives the error of the handshake revisions the code of the later one.
+  // v2 replaces the error code of the legacy era by that of the modern era.
   const missing = { code: line === "v2" ? -32602 : -32002, data: { uri: "test://nowhere" } };
   await assert.rejects(client.readResource({ uri: "test://nowhere" }), missing);
   const prompt = await client.getPrompt({
@@ -183,7 +182,7 @@ async function hears(client, { logs, updates, changes }) {
   await client.ping();
 }
 
-/** A call that takes long delays no other, and ends when it is cancelled. */
+/** Checks that a slow call delays no other call, and ends when it is cancelled. */
 async function cancels(client) {
   const controller = new AbortController();
   const { signal } = controller;
@@ -197,7 +196,7 @@ async function cancels(client) {
   assert.deepEqual(await text(client, "echo", { text: "on" }), [false, ["on"]]);
 }
 
-/** A client that can give nothing is told what is missing. */
+/** Checks that a client without capabilities gets errors that name the missing capability. */
 async function refuses(command) {
   const client = await connect(command, {}, { requests: {}, notifications: {} });
   for (const [name, args, missing] of [

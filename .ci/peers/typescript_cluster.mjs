@@ -1,9 +1,9 @@
-// The official TypeScript client of the extension io.modelcontextprotocol/tasks, which uses nodes that end.
+// Creates tasks at nodes that end, with the official TypeScript client of the extension io.modelcontextprotocol/tasks.
 //
 // Usage: typescript_cluster.mjs URL
 //
-// It begins tasks of `cluster_node` until its input ends, and prints the number of those that have ended. Each must have
-// its result. A request without a response is sent again.
+// The script creates tasks of `cluster_node` until its standard input ends, and prints the number of completed tasks.
+// Each task must have its result. A request without a response is sent again.
 
 import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -17,7 +17,7 @@ const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 let isOver = false;
 process.stdin.on("end", () => (isOver = true)).resume();
 
-/** Does something until it succeeds. A task that is not known is lost. */
+/** Repeats an operation until it succeeds. Fails if the server does not know the task. */
 async function again(act) {
   let last;
   for (let attempt = 0; attempt < 300; attempt += 1) {
@@ -29,12 +29,12 @@ async function again(act) {
     }
     await pause(100);
   }
-  throw new Error("not served", { cause: last });
+  throw new Error("no attempt was served", { cause: last });
 }
 
 let number = 0;
 
-/** The client does not know the messages of the extension, so the requests of the session go beside it. */
+/** Sends a request of the task session. The client itself does not know the messages of the extension. */
 async function dispatch({ method, params }) {
   const headers = {
     "Content-Type": "application/json",

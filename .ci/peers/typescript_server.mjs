@@ -1,9 +1,9 @@
-// A server of the official TypeScript SDKs that does to its client whatever a server can do.
+// A server of the official TypeScript SDKs that exercises every feature of a client.
 //
 // Usage: node typescript_server.mjs sessions|both|stateless FILE
 //
-// `sessions` is @modelcontextprotocol/sdk, which has only these; the others are
-// @modelcontextprotocol/server. The tool `wait` writes `cancelled` into the file when it is.
+// `sessions` is @modelcontextprotocol/sdk, which supports only the legacy era; the others are
+// @modelcontextprotocol/server. The tool `wait` writes `cancelled` into FILE when its call is cancelled.
 
 import { writeFileSync } from "node:fs";
 
@@ -41,7 +41,7 @@ const CAPABILITIES = {
   resources: { subscribe: true },
 };
 
-/** What both lines of the SDK answer. */
+/** The request handlers for both SDKs. */
 const ANSWERS = {
   "tools/list": ({ params }) => {
     const tool = (name) => ({ name, inputSchema: { type: "object" } });
@@ -105,7 +105,7 @@ async function serveBoth() {
   const { Server, inputRequired } = await import("@modelcontextprotocol/server");
   const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
 
-  // In two rounds; what the first one brought is in the state of the second.
+  // Requires input in two rounds. The state of the second round holds the answers of the first one.
   const ask = ({ inputResponses, requestState }) => {
     const state = requestState();
     if (state === undefined) {

@@ -1,4 +1,4 @@
-// What the TypeScript client can do only where there is no session.
+// Checks of the TypeScript client for the modern era only.
 
 import assert from "node:assert/strict";
 
@@ -6,7 +6,7 @@ const LEVEL = "io.modelcontextprotocol/logLevel";
 const WATCHED = "test://watched-resource";
 
 export async function hears(client, { logs, updates, changes }) {
-  // Nothing is logged for who has not asked for it, and nothing below the level.
+  // A request without a log level gets no log messages, and no request gets messages below its level.
   const log = (level) => client.call({
     name: "test_tool_with_logging", _meta: level === undefined ? {} : { [LEVEL]: level },
   });
@@ -19,7 +19,7 @@ export async function hears(client, { logs, updates, changes }) {
     ["info", "Tool processing data"],
     ["info", "Tool execution completed"],
   ]);
-  // Nor is anything told that nobody listens for.
+  // Without a subscription, the server sends no notifications about changes.
   const change = async () => {
     await client.call({ name: "announce_changes" });
     await client.call({ name: "test_trigger_resource_update" });
@@ -49,7 +49,7 @@ export async function hears(client, { logs, updates, changes }) {
   assert.equal(changes.length, 6);
 }
 
-/** What a client brings back is believed only as it was given out. */
+/** Checks that the server accepts a `requestState` only as it has issued it. */
 export async function guards(client) {
   const call = (params) => client.call(
     { name: "test_input_required_result_tampered_state", arguments: {}, ...params },
@@ -65,10 +65,10 @@ export async function guards(client) {
     const refused = call({ inputResponses, requestState: tampered });
     await assert.rejects(refused, { code: -32602, message: /requestState: / });
   }
-  // Nor for another tool.
+  // The state of one tool is not valid for another tool.
   const name = "test_input_required_result_request_state";
   await assert.rejects(call({ name, inputResponses, requestState }), { code: -32602 });
-  // Without an answer it asks again.
+  // Without the answer, the server requires the input again.
   assert.equal((await call({ requestState })).resultType, "input_required");
   const done = await call({ inputResponses, requestState });
   assert.equal(done.content[0].text, "unchanged");

@@ -1,6 +1,6 @@
-// The task clients of 2025-11-25 made alike: what they are asked within a task, and how a task looks.
+// One interface for the task clients of 2025-11-25, with their elicitations and the checks of a task.
 //
-// The packages are found from where this file is.
+// Node.js resolves the packages from the directory of this file.
 
 import assert from "node:assert/strict";
 
@@ -18,7 +18,7 @@ export function within(seconds, what, promise) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** What a form asks for: a boolean is true, and so on. */
+/** The answer to a form: each field gets a value of its type. */
 export const filled = ({ properties }) => ({
   action: "accept",
   content: Object.fromEntries(
@@ -26,17 +26,17 @@ export const filled = ({ properties }) => ({
   ),
 });
 
-/** A task as it has to look wherever one is told of. */
+/** Checks a task as every message must describe it. */
 export function check(task, taskId, statuses, { ttl, pollInterval } = task) {
   assert.deepEqual([task.taskId, typeof taskId], [taskId, "string"]);
   assert.ok(statuses.includes(task.status), `${task.status} is none of ${statuses}`);
   assert.ok(ttl === null || (Number.isInteger(ttl) && ttl >= 0), `ttl: ${ttl}`);
   assert.ok(pollInterval === undefined || (Number.isInteger(pollInterval) && pollInterval > 0));
   for (const at of [task.createdAt, task.lastUpdatedAt]) assert.match(at, TIME);
-  assert.equal(task._meta?.[RELATED], undefined, "related-task where the id is the subject");
+  assert.equal(task._meta?.[RELATED], undefined, "a task has related-task in its own `_meta`");
 }
 
-/** What is asked within one task; it is answered only once the poller has seen `input_required`. */
+/** The elicitations within one task. They get their answers once the poller has seen `input_required`. */
 export class Questions {
   constructor() {
     this.prepare(0);
@@ -60,8 +60,8 @@ export class Questions {
 }
 
 /**
- * Keeps from a client the answers to what it has given up meanwhile: they may cross its
- * `notifications/cancelled`, and it takes them for answers to nothing. One is kept of each request.
+ * Drops one response to each request that the client has cancelled. The response may cross
+ * `notifications/cancelled`, and the client would report it as a response to no request.
  */
 function withoutCrossing(transport) {
   const cancelled = new Set();
@@ -76,7 +76,7 @@ function withoutCrossing(transport) {
   };
 }
 
-/** The client of one of the lines. What goes wrong out of sight goes into `wrong`. */
+/** Connects a client of v1 or v2. Errors that no call returns are added to `wrong`. */
 export function connect(line, command, questions, notified, wrong) {
   const answer = (params) => questions.answer(params).catch((error) => {
     wrong.push(error);
@@ -108,7 +108,7 @@ async function connectV1(options, capabilities, { answer, notified, wrong }) {
     cancel: (taskId) => tasks.cancelTask(taskId),
     close: () => client.close(),
     async start(name, args) {
-      // It has listed the tools, and so makes a task of it by itself.
+      // The client has listed the tools, so it knows that this call has to create a task.
       const stream = tasks.callToolStream({ name, arguments: args });
       const first = (await stream.next()).value;
       if (first.type === "error") throw first.error;
@@ -157,7 +157,7 @@ async function connectV2(options, capabilities, { questions, answer, notified, w
     send,
     tools: async () => (await send("tools/list", {})).tools,
     get,
-    // The session asks for the result of none that has failed.
+    // The task session would not request the result of a failed task.
     result: (taskId) => send("tasks/result", { taskId }),
     async list(cursor) {
       const { tasks, nextCursor } = await session.listTasks(cursor);

@@ -1,4 +1,4 @@
-// What goes beside the TypeScript client of 2026-07-28, and how it has to look.
+// The messages of the tasks extension of 2026-07-28, which bypass the TypeScript client, and their checks.
 
 import assert from "node:assert/strict";
 import { INFO, TERMINAL, check, within } from "./typescript_task_clients.mjs";
@@ -9,7 +9,7 @@ export const CAPABILITIES = { elicitation: { form: {} } };
 export const DECLARED = { extensions: { [TASKS]: {} } };
 const OWN = ["inputRequests", "result", "error", "ttl", "pollInterval", "requestState", "task"];
 
-/** The client does not know these messages, so the requests of the session go beside it. */
+/** Returns a function that sends requests of the task session. The client itself does not know these messages. */
 export function beside(transport) {
   const waiting = new Map();
   const deliver = transport.onmessage;
@@ -31,7 +31,7 @@ export function beside(transport) {
   };
 }
 
-/** What is told of a task has what belongs to its status, and nothing of another revision. */
+/** Checks that a task has the members of its status, and no members of another revision. */
 function looks(method, result) {
   if (method !== "tasks/get" && result.resultType !== "task") {
     const told = Object.keys(result).filter((member) => member !== "_meta");
@@ -46,7 +46,7 @@ function looks(method, result) {
   assert.deepEqual(has, method === "tasks/get" ? own[status] ?? [] : [], `${method}: ${status}`);
 }
 
-/** A request with the extension declared, or without. */
+/** Sends a request that declares these capabilities, with or without the extension. */
 export async function ask(dispatch, method, params, capabilities) {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": REVISION,

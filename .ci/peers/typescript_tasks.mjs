@@ -1,10 +1,10 @@
-// The official TypeScript task clients against the tasks of everything_server, revision 2025-11-25.
+// Tests the tasks of everything_server with the official TypeScript task clients, in revision 2025-11-25.
 //
 // Usage: typescript_tasks.mjs v1|v2 EVERYTHING_SERVER [ARGUMENT...]
 //
 // v1 is `client.experimental.tasks` of @modelcontextprotocol/sdk; v2 is @modelcontextprotocol/ext-tasks
-// on @modelcontextprotocol/client, which has no tasks itself. They are found from where this file is.
-// The arguments are for the server. Every assertion is exact, and the server has to end by itself.
+// on @modelcontextprotocol/client, which has no tasks itself. Node.js resolves them from the directory of
+// this file. The arguments are for the server. Every assertion is exact. The server has to end by itself.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -29,7 +29,7 @@ async function declares(peer) {
   }
 }
 
-/** Runs a tool as a task to its end, answering `count` questions in between. */
+/** Runs a tool as a task to its end, and answers `count` elicitations in between. */
 async function run(peer, questions, name, args, end, count = 0) {
   questions.prepare(count);
   const { taskId, created, finish } = await peer.start(name, args);
@@ -44,7 +44,7 @@ async function run(peer, questions, name, args, end, count = 0) {
   }));
   if (end === "completed" && told.error) throw told.error;
   assert.equal(questions.asked.length, count, `questions of ${name}`);
-  // Whoever has seen `input_required` may turn from polling to waiting for the result.
+  // A client that has seen `input_required` may stop polling, and wait for the result.
   const asked = ["working", "input_required"];
   const ways = count === 0
     ? [["working", end]]
@@ -54,7 +54,7 @@ async function run(peer, questions, name, args, end, count = 0) {
   return { taskId, ...told };
 }
 
-/** To the end; the result is there as often as it is asked for. */
+/** Runs a task to its end. Every request for the result gets the same one. */
 async function completes(peer, questions) {
   const args = { seconds: 1, label: "x-label" };
   const { taskId, result } = await run(peer, questions, "slow_compute", args, "completed");
@@ -66,20 +66,20 @@ async function completes(peer, questions) {
   return taskId;
 }
 
-/** While its result is waited for, too. */
+/** Cancels a task while a `tasks/result` request waits for it. */
 async function cancels(peer) {
   const { taskId, finish } = await peer.start("slow_compute", { seconds: 60, label: "y" });
   const waiting = assert.rejects(peer.result(taskId), { code: -32603 });
   const end = finish(() => {});
   check(await peer.cancel(taskId), taskId, ["cancelled"]);
-  await within(10, "an answer to who waits for the result of a cancelled task", waiting);
+  await within(10, "the response to tasks/result of a cancelled task", waiting);
   assert.ok((await within(10, "the end of the cancelled task", end)).error);
   await assert.rejects(peer.cancel(taskId), { code: -32602 });
   check(await peer.get(taskId), taskId, ["cancelled"]);
   return taskId;
 }
 
-/** Asked one question, and two at once. */
+/** Runs a task with one elicitation, and a task with two at once. */
 async function answers(peer, questions) {
   const args = { filename: "a-file.txt" };
   const deleted = await run(peer, questions, "confirm_delete", args, "completed", 1);
@@ -90,7 +90,7 @@ async function answers(peer, questions) {
   return [deleted.taskId, both.taskId];
 }
 
-/** With a result that tells of an error, and with an error. */
+/** Runs a task that fails with a result whose `isError` is true, and one that fails with a JSON-RPC error. */
 async function fails(peer, questions) {
   const failing = await run(peer, questions, "failing_job", {}, "failed");
   assert.ok(failing.error);
@@ -102,7 +102,7 @@ async function fails(peer, questions) {
   return [failing.taskId, broken.taskId];
 }
 
-/** Every task, once. */
+/** Checks that the pages of `tasks/list` contain every task once. */
 async function lists(peer, taskIds) {
   const listed = [];
   for (let cursor, page = 0; page === 0 || cursor; page += 1) {
@@ -154,7 +154,7 @@ try {
     await lists(peer, [completed, cancelled, ...answered, ...failed]);
     await refuses(peer);
   } finally {
-    // What has gone wrong out of sight is the cause of what has been seen.
+    // The errors that no call returned may be the cause of a failed assertion.
     for (const error of wrong) console.error(error);
   }
   assert.equal(wrong.length, 0);

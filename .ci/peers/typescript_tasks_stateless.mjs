@@ -1,10 +1,11 @@
-// The official TypeScript client of the extension io.modelcontextprotocol/tasks against the tasks of
-// everything_server, revision 2026-07-28.
+// Tests the tasks of everything_server with the official TypeScript client of the extension
+// io.modelcontextprotocol/tasks, in revision 2026-07-28.
 //
 // Usage: typescript_tasks_stateless.mjs EVERYTHING_SERVER [ARGUMENT...]
 //
-// It is @modelcontextprotocol/ext-tasks on @modelcontextprotocol/client, found from where this file is.
-// The arguments are for the server. Every assertion is exact, and the server has to end by itself.
+// The client is @modelcontextprotocol/ext-tasks on @modelcontextprotocol/client. Node.js resolves both from
+// the directory of this file. The arguments are for the server. Every assertion is exact. The server has to
+// end by itself.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -33,7 +34,7 @@ class Peer {
     return execution;
   }
 
-  /** Runs a tool as a task to its end; the client answers what is asked before and in between. */
+  /** Runs a tool as a task to its end. The client answers elicitations before the task and within it. */
   async run(name, args, end, scopes = []) {
     this.asked.length = 0;
     const execution = await this.start(name, args);
@@ -78,10 +79,10 @@ class Peer {
     const task = this.session.task(execution.handle.taskId);
     await execution.cancel();
     assert.equal((await execution.result()).status, "cancelled");
-    // That was said by the client; this is from the server.
+    // The status above comes from the client, this one from the server.
     const { status } = await within(10, "the end of the cancelled task", task.result());
     assert.equal(status, "cancelled");
-    // It is an acknowledgement, of which a task that has ended takes no notice.
+    // The server acknowledges requests about a task that has ended, and ignores them.
     await task.cancel();
     await task.update({ nothing: { action: "cancel" } });
     assert.equal((await task.snapshot()).status, "cancelled");
@@ -94,12 +95,12 @@ class Peer {
     assert.match(deleted.result.content[0].text, /a-file\.txt/);
     const both = await this.run("multi_input", {}, "completed", ["task", "task"]);
     assert.ok(!both.result.isError && both.result.content[0].text);
-    // Here the call asks, and only then becomes a task.
+    // This call requires input before it becomes a task.
     const greeted = await this.run("test_tool_with_task", {}, "completed", ["request"]);
     assert.match(greeted.result.content[0].text, /Ada/);
   }
 
-  /** By hand, and one after the other. */
+  /** Answers the two input requests of a task one after the other. */
   async answersInPart() {
     const call = { name: "multi_input", arguments: {} };
     const { taskId } = await ask(this.dispatch, "tools/call", call, DECLARED);
@@ -117,7 +118,7 @@ class Peer {
     const [first, second] = await within(10, "two questions", open(2));
     await answer(first);
     assert.deepEqual(await within(10, "one question left", open(1)), [second]);
-    // What is answered, or was never asked, is passed over.
+    // The server ignores responses to input requests that are answered or unknown.
     await answer(first);
     await task.update({ "no such key": { action: "cancel" } });
     assert.deepEqual(await within(10, "one question left", open(1)), [second]);
@@ -126,7 +127,7 @@ class Peer {
     assert.equal(outcome.status, "completed");
   }
 
-  /** A tool that tells of an error has completed; an error is a failure. */
+  /** Checks that a result whose `isError` is true completes a task, and that a JSON-RPC error fails it. */
   async fails() {
     const failing = await this.run("failing_job", {}, "completed");
     assert.equal(failing.result.isError, true);
@@ -141,7 +142,7 @@ class Peer {
     await assert.rejects(unknown.snapshot(), { code: -32602 });
     await assert.rejects(unknown.cancel(), { code: -32602 });
     await assert.rejects(unknown.update({}), { code: -32602 });
-    // There are none of the methods of before, nor any for who does not declare the extension.
+    // Methods of the legacy era do not exist. The others require that the request declares the extension.
     for (const method of ["tasks/list", "tasks/result"]) {
       const params = { taskId: "no such task" };
       await assert.rejects(ask(this.dispatch, method, params, DECLARED), { code: -32601 });
@@ -156,7 +157,7 @@ class Peer {
     await assert.rejects(call("failing_job", {}), { code: -32021, data });
     const plain = await call("slow_compute", { seconds: 0, label: "z-label" });
     assert.match(plain.content[0].text, /z-label/);
-    // Nor does asking for a task in the way of before make one.
+    // The `task` parameter of the legacy era creates no task.
     const echo = { name: "echo", arguments: { text: "é" }, task: { ttl: 1000 } };
     const echoed = await ask(this.dispatch, "tools/call", echo, DECLARED);
     assert.deepEqual([echoed.resultType, echoed.content[0].text], ["complete", "é"]);

@@ -1,6 +1,8 @@
-"""The official Python client, and a client that violates the protocol, against the server in a sandbox of WASI.
+"""Tests the server in a sandbox of WASI.
 
 Usage: wasi.py HOST COMPONENT
+
+One client is the official Python client, the other one violates the protocol.
 """
 
 import asyncio
@@ -18,16 +20,16 @@ from python_checks import equal, failing
 HOST, COMPONENT = sys.argv[1:]
 PATIENCE = 120
 MIB = 1 << 20
-# `host/src/main.rs` has the same bound.
+# The memory limit in `host/src/main.rs`.
 MEMORY = 64 * MIB
-# More than the server needs without the tool `hoard`.
+# A bound for the memory of the server without the tool `hoard`.
 USUAL = 8 * MIB
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientCapabilities": {}}
 
 
 async def speaks(mode):
-    """The official client calls each tool that behaves, sees progress, and cancels a call."""
+    """Calls each tool except for `spin` with the official client, and cancels a call."""
     server = StdioServerParameters(command=HOST, args=[COMPONENT])
     reports = []
 
@@ -70,14 +72,14 @@ def lines(*messages):
 
 
 def run(component, input):
-    """Runs the host until it ends. Returns its exit code, the responses by their ids, and what it said."""
+    """Runs the host until it ends. Returns its exit code, the responses by their ids, and its standard error."""
     ended = subprocess.run([HOST, component], input=input, capture_output=True, timeout=PATIENCE)
     messages = [json.loads(line) for line in ended.stdout.splitlines()]
     return ended.returncode, {message["id"]: message for message in messages}, ended.stderr.decode()
 
 
 def ends():
-    """The end of the input ends the program, and no response is lost."""
+    """Checks that the program ends when its input ends, and that no response is lost."""
     code, answers, said = run(COMPONENT, lines(call("slow", "count", to=2, milliseconds=20), request(1, "server/discover")))
     equal((code, said), (0, ""))
     equal(answers["slow"]["result"]["content"], [{"type": "text", "text": "counted"}])
@@ -85,7 +87,7 @@ def ends():
 
 
 def deaf():
-    """A client that reads nothing does not hold the program when its input has ended."""
+    """Checks that the program ends after its input although the client reads no output."""
     host = subprocess.Popen([HOST, COMPONENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     host.stdin.write(lines(*[request(id, "server/discover") for id in range(1000)]))
     host.stdin.close()
@@ -94,9 +96,9 @@ def deaf():
 
 
 def spins():
-    """A tool without end is stopped, and the client sees the end of the stream."""
+    """Checks that the host stops an endless tool, and that the client sees the end of the stream."""
     host = subprocess.Popen([HOST, COMPONENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # It still answers what came before.
+    # The server responds to the request before.
     host.stdin.write(lines(request(1, "server/discover")))
     host.stdin.flush()
     equal(json.loads(host.stdout.readline())["id"], 1)
@@ -111,7 +113,7 @@ def is_no_component():
 
 
 def misbehaves():
-    """A peer that sends garbage, and one that reads late, leave the server with its session and its memory."""
+    """Checks that the session and the memory bound survive garbage in the input, and a client that reads late."""
     host = subprocess.Popen([HOST, COMPONENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     garbage = [b"x" * (10 * MIB), b"\x00\xff\xfe", b"}{", b"[" * 100_000, b'{"a":' * 20_000, b'"' + b"\\u00e9" * 10_000,
                b"[]", b"null", b"1e999999", lines(*[request("batch", "server/discover")] * 2)[:-1]]
@@ -120,7 +122,7 @@ def misbehaves():
     def write():
         for id, line in enumerate(garbage):
             host.stdin.write(line + b"\n" + lines(request(id, "server/discover")))
-        # More output than any buffer on the way holds.
+        # More output than fits into all buffers on the way to the client.
         for id in range(len(garbage), many):
             host.stdin.write(lines(request(id, "server/discover")))
         host.stdin.write(lines(call("last", "status")))
@@ -128,7 +130,7 @@ def misbehaves():
 
     writer = threading.Thread(target=write)
     writer.start()
-    # The server has to stop reading while its output is not read.
+    # The server has to stop reading while the client does not read.
     writer.join(2)
     equal(writer.is_alive(), True)
     expected = 0
