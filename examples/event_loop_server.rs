@@ -1,8 +1,8 @@
 //! A server for many clients in one thread, without any adapter: a custom event loop, with mio.
 //!
-//! Shows the whole loop: bytes into a `ByteStream`, events out of its steps, output bytes to the socket, and one deadline
-//! for the poll. Slow work continues while the loop runs: a deadline of the application triggers the
-//! response of the tool `later` (`event_loop/tools.rs`).
+//! Shows the whole loop: bytes into a `ByteStream`, events out of its steps, output bytes to the socket, and one
+//! deadline for the poll. Slow work continues while the loop runs: a deadline of the application triggers the response
+//! of the tool `later` (`event_loop/tools.rs`).
 //!
 //! Usage: `cargo run --example event_loop_server [ADDRESS]`. The default address, `127.0.0.1:0`, selects a free
 //! port, and the program prints it.
@@ -24,7 +24,7 @@ use self::tools::Later;
 
 const LISTENER: Token = Token(0);
 
-/// How long a client may take to read the last output.
+/// The time that a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The pause after a failed accept: most likely there are too many open files.
@@ -96,7 +96,7 @@ fn main() -> io::Result<()> {
     let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(256));
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
     let (mut clients, mut next) = (BTreeMap::<Token, Client>::new(), 1);
-    // The end of the pause after a failed accept. No event happens for the clients that wait since then.
+    // The end of the pause after a failed accept. Clients that have been waiting since then cause no further event.
     let mut pause = None::<Instant>;
     loop {
         let deadline = clients.values().filter_map(Client::deadline).chain(pause).min();

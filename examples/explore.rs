@@ -7,9 +7,9 @@
 //! cargo run --release --example explore -- --models
 //! ```
 //!
-//! It prints the number of states of each world when that is explored, and the totals. If an invariant fails in one, it prints a shortest path to the
-//! failure, and the exit code is 1. With `--models` it explores one request, and compares its abstract states and
-//! transitions with those of the model in `proptests/models`.
+//! It prints the number of states of each explored world, and the totals. If an invariant fails in a world, it prints a
+//! shortest path to the failure, and the exit code is 1. With `--models` it explores one request, and compares its
+//! abstract states and transitions with those of the model in `proptests/models`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,11 +19,11 @@ use mcp_sansio_proptests::exploration::request::VARIANTS;
 use mcp_sansio_proptests::exploration::scenarios;
 
 #[derive(Parser)]
-#[command(about = "Goes through everything that can happen in small worlds")]
+#[command(about = "Explores all events of small worlds, in every order")]
 struct Arguments {
-    /// Only the worlds whose name has this in it.
+    /// Explores only the worlds whose name contains this text.
     name: Option<String>,
-    /// Leaves out the worlds whose name has this in it.
+    /// Leaves out the worlds whose name contains this text.
     #[arg(long, value_name = "NAME")]
     without: Option<String>,
     /// Compares the states of one request with those of its model instead.

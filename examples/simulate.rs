@@ -7,9 +7,9 @@
 //! cargo run --release --example simulate -- --seed 1 --seeds 1000 --http
 //! ```
 //!
-//! The first line says what is run; on a terminal, the progress follows. The last line names the run and contains a digest of all messages and events: the same seeds give the same
-//! digest on every machine. A seed that violates a guarantee is printed with the shortest schedule that also
-//! violates it, and a sequence diagram; the exit code is 1.
+//! The first line describes the run; on a terminal, the progress follows. The last line names the run, and contains a
+//! digest of all messages and events: the same seeds give the same digest on every machine. A seed that violates a
+//! guarantee is printed with the shortest schedule that also violates it, and a sequence diagram; the exit code is 1.
 
 use std::hash::Hasher;
 use std::io::{IsTerminal, Write};
@@ -26,19 +26,19 @@ struct Arguments {
     /// The first seed.
     #[arg(long)]
     seed: u64,
-    /// How many seeds, one after the other.
+    /// The number of consecutive seeds.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// How many things happen for each seed.
+    /// The number of events for each seed.
     #[arg(long, default_value_t = 200)]
     steps: usize,
-    /// Print what went over the wire, and what both sides saw.
+    /// Print the messages on the wire, and the events of both sides.
     #[arg(long, conflicts_with = "http")]
     trace: bool,
-    /// With HTTP between them.
+    /// Connect both sides by HTTP.
     #[arg(long)]
     http: bool,
-    /// Print a failure as it is. It takes time to look for the shortest schedule.
+    /// Print a failure without a search for the shortest schedule, which takes time.
     #[arg(long)]
     unreduced: bool,
 }
@@ -115,7 +115,7 @@ impl Progress {
 
     fn end(&self) {
         if self.is_shown {
-            // Back to the beginning of the line, which is cleared.
+            // Return to the beginning of the line, and clear it.
             _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }

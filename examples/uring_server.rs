@@ -1,29 +1,29 @@
-//! A server for many clients in one thread on `io_uring`, without any adapter. Linux only.
+//! A server for many clients in one thread on `io_uring`, without any adapter. Linux only, on x86-64 and ARM64.
 //!
-//! Shows a loop of completions instead of readiness: the kernel owns a buffer from the submission of an operation to its
-//! completion, so neither the inbox nor the outbox is lent to it. Input goes to a buffer of the client, which is fed to its
-//! `ByteStream`. Output is a copy of the unsent bytes; they count as sent when the kernel has taken them, so that a call
-//! that waits behind them can still be withdrawn.
+//! Shows a loop of completions instead of readiness: the kernel owns a buffer from the submission of an operation to
+//! its completion, so neither the inbox nor the outbox is lent to it. Input goes to a buffer of the client, which is
+//! fed to its `ByteStream`. Output is a copy of the unsent bytes; they count as sent when the kernel has taken them, so
+//! that a call that waits behind them can still be withdrawn.
 //!
 //! Usage: `cargo run --example uring_server [ADDRESS]`. The default address, `127.0.0.1:0`, selects a free port, and the
 //! program prints it. Its tools are those of the example `event_loop_server`.
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn main() {
-    eprintln!("io_uring is an interface of Linux");
+    eprintln!("this example of io_uring runs on Linux, on x86-64 and ARM64");
     std::process::exit(1);
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[path = "event_loop/tools.rs"]
 mod tools;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn main() -> std::io::Result<()> {
     server::run()
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod server {
     use std::collections::BTreeMap;
     use std::io::{self, ErrorKind};
@@ -45,7 +45,7 @@ mod server {
     const INPUT_BYTES: usize = 16 << 10;
     const OUTPUT_BYTES: usize = 64 << 10;
 
-    /// How long a client may take to read the last output.
+    /// The time that a client may take to read the last output.
     const PATIENCE: Duration = Duration::from_secs(5);
 
     /// The pause after a failed accept: most likely there are too many open files.
@@ -143,7 +143,8 @@ mod server {
             self.later.deadline().into_iter().chain(stream).chain(self.patience).min()
         }
 
-        /// Whether the connection has ended, no output is left that the client would read, and the kernel owns no buffer.
+        /// Whether the connection has ended, no output is left that the client would read, and the kernel owns no
+        /// buffer.
         fn is_over(&mut self, now: Instant) -> bool {
             if !self.stream.is_closed() || self.stream.poll_timeout().is_some() {
                 return false;
@@ -192,7 +193,7 @@ mod server {
                 if data == ACCEPT {
                     is_accepting = false;
                     if result < 0 {
-                        // Most likely there are too many open files. The clients that are there are served.
+                        // Most likely there are too many open files. The connected clients are still served.
                         let error = io::Error::from_raw_os_error(-result);
                         tools::log(&format_args!("accept: {error}"));
                         pause = Some(now + BREATH);
@@ -238,7 +239,7 @@ mod server {
         }
         match ring.submitter().submit_with_args(1, &arguments) {
             Ok(_) => Ok(()),
-            // The time has passed, or a signal has come.
+            // The time has passed, or a signal has interrupted the wait.
             Err(error) if error.raw_os_error() == Some(ETIME) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(error),

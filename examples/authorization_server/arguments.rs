@@ -11,7 +11,7 @@ use mcp_sansio_proptests::authorization_server::{
 
 /// Runs an OAuth authorization server for tests on this machine.
 ///
-/// Everybody who asks is logged in, and nothing is kept. It prints its issuer when it listens.
+/// It logs in every user, and stores nothing. It prints its issuer when it listens.
 #[derive(Parser, Debug)]
 #[command(version, name = "authorization_server", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -21,10 +21,10 @@ pub(crate) struct Arguments {
     /// The issuer, which may have a path. Default: http and the address
     #[arg(long, value_name = "URL", value_parser = issuer)]
     pub(crate) issuer: Option<String>,
-    /// How long access tokens are valid
+    /// The lifetime of access tokens, in seconds
     #[arg(long, value_name = "N", default_value_t = 3600, value_parser = seconds)]
     access_token_seconds: u64,
-    /// Where the metadata are
+    /// The location of the metadata
     #[arg(long, value_enum, default_value_t = Metadata::Oauth)]
     metadata: Metadata,
     /// Whether the user agrees at once, is asked on a page, or denies
@@ -36,19 +36,19 @@ pub(crate) struct Arguments {
     /// A scope that the metadata name; can be repeated
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
     scopes: Vec<String>,
-    /// Do this wrong: one of the names below
+    /// The fault to show: one of the names below
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Misbehaviour>)]
     misbehave: Option<Misbehaviour>,
 }
 
-/// Where the metadata are.
+/// The location of the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Metadata {
-    /// At the place of OAuth
+    /// At the well-known URL of OAuth
     Oauth,
-    /// At the place of OpenID, before the path of the issuer
+    /// At the well-known URL of OpenID, before the path of the issuer
     Openid,
-    /// At the place of OpenID, after the path of the issuer
+    /// At the well-known URL of OpenID, after the path of the issuer
     OpenidAppended,
     /// Nowhere
     None,

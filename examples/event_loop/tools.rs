@@ -16,7 +16,7 @@ use mcp_sansio::{
 /// The schema of a tool without arguments. It declares its type: without one, the list of tools is refused.
 const NO_ARGUMENTS: &str = r#"{"type":"object"}"#;
 
-/// How long the tool `later` takes.
+/// The duration of a call of the tool `later`.
 const LATER: Duration = Duration::from_millis(200);
 
 pub(crate) fn config(name: &str) -> Arc<ServerConfig> {

@@ -33,16 +33,16 @@ use mcp_sansio::testing::Recording;
 use crate::again::{Again, again};
 use crate::record::record;
 
-/// Has a recorded session of a server happen again, and draws it.
+/// Replays a recorded session of a server, and draws it.
 ///
-/// A recording has everything that went over the wire, secrets among it.
+/// A recording contains all messages on the wire, including any secrets in them.
 #[derive(Parser)]
 #[command(version, name = "replay")]
 struct Arguments {
-    /// The recording; one that comes with this program if none is given
+    /// The recording; by default the one that this program contains
     #[arg(value_name = "FILE")]
     recording: Option<PathBuf>,
-    /// Serve standard input and output, and write what happens to this file
+    /// Serve standard input and output, and record the session to this file
     #[arg(long, value_name = "FILE", conflicts_with = "recording")]
     record: Option<PathBuf>,
 }

@@ -144,7 +144,7 @@ impl Application<Server> for Tools {
     fn command(&mut self, command: &str, server: &mut Server, now: Instant, out: &mut Outbox) {
         match command {
             GO_ON => self.go_on(server, now, out),
-            _ => self.notes.push("a command that nobody knows".into()),
+            _ => self.notes.push("an unknown command".into()),
         }
     }
 }

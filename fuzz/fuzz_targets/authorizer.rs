@@ -1,4 +1,4 @@
-//! Arbitrary worlds of clients that need tokens: the bytes choose servers, users, processes and failures. The
+//! Arbitrary worlds of clients that need tokens: the bytes choose servers, users, processes and failures. All
 //! promises hold.
 
 #![no_main]

@@ -340,7 +340,7 @@ impl Run {
                 let text = content.and_then(|content| content.as_text().map(ToString::to_string));
                 assert_eq!(text.as_ref(), Some(expected));
             }
-            Expected::NotBefore(at) => assert!(*at <= self.pair.now, "that was too early"),
+            Expected::NotBefore(at) => assert!(*at <= self.pair.now, "the response came too early"),
             Expected::Anything => {}
         }
     }
@@ -352,7 +352,7 @@ impl Run {
         self.server.check(&pair.server, pair.now)?;
         let known = |id| self.server.requests().any(|request| request == id);
         let forgotten = handler.waiting.keys().find(|id| !known(**id));
-        assert_eq!(forgotten, None, "the handler works on what nobody wants any more");
+        assert_eq!(forgotten, None, "the handler still works on a request that is over");
         Ok(())
     }
 

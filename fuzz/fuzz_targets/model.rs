@@ -35,11 +35,11 @@ fuzz_target!(|bytes: &[u8]| {
 /// Checks that a generated value of this type passes the same round trip as any text.
 fn built<'b, T: Arbitrary<'b> + Serialize>(bytes: &'b [u8]) {
     if let Ok(value) = T::arbitrary(&mut Unstructured::new(bytes)) {
-        check_model(&serde_json::to_string(&value).expect("a value that was built is encoded"));
+        check_model(&serde_json::to_string(&value).expect("a generated value can be encoded"));
     }
 }
 
-/// Checks also that a generated result of this method writes itself as it is serialized.
+/// Also checks that the result of this method, as it writes itself, equals its serialization.
 fn written<'b, M: Method, T: Arbitrary<'b> + Payload + Serialize>(bytes: &'b [u8]) {
     built::<T>(bytes);
     if let Ok(value) = T::arbitrary(&mut Unstructured::new(bytes)) {

@@ -1,7 +1,7 @@
 //! The functions that JavaScript calls.
 //!
-//! A text from JavaScript is written to [`space`] before the function that reads it is called. A text for JavaScript is at
-//! [`text`], with the length that the function returned. Times are milliseconds of `performance.now()`.
+//! A text from JavaScript is written to [`space`] before the function that reads it is called. A text for JavaScript is
+//! at [`text`], with the length that the function returned. Times are milliseconds of `performance.now()`.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -118,8 +118,8 @@ extern "C" fn next_event() -> isize {
     })
 }
 
-/// Makes a call that the text describes: an object with `method` and `params`. Returns the number of the call, or -1 if the
-/// client cannot make it. An event has the reason.
+/// Makes a call that the text describes: an object with `method` and `params`. Returns the number of the call, or -1 if
+/// the client cannot make it. An event has the reason.
 #[unsafe(no_mangle)]
 extern "C" fn call(now: f64) -> i32 {
     let now = instant(now);

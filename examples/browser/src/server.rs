@@ -93,7 +93,7 @@ impl WorkerServer {
             if countdown.done < countdown.from {
                 let progress = Progress::new(countdown.done).total(countdown.from);
                 let reported = server.progress(countdown.request, progress, now, outbox);
-                // A report without room in the outbox is left out. The request is still open.
+                // A progress notification that does not fit into the outbox is dropped. The request is still open.
                 return matches!(reported, Ok(_) | Err(RespondError::Encode(_)));
             }
             respond(countdown.request, &CallToolResult::text("lift-off"), server, outbox);

@@ -28,9 +28,9 @@ export class Machine {
         this.onMessage = onMessage;
         this.timer = undefined;
         port.addEventListener("message", ({ data }) => {
-            // Messages are texts.
+            // Messages are strings.
             if (typeof data !== "string" || data.length > LONGEST_MESSAGE) {
-                console.warn("a message was ignored, which is too long or no text");
+                console.warn("ignored a message that is too long or not a string");
                 return;
             }
             onMessage(data, false);
@@ -50,7 +50,7 @@ export class Machine {
         this.flush();
     }
 
-    /** Makes a call. Returns its number, which its events have; -1 if the client cannot make it. */
+    /** Makes a call. Returns its number, which its events contain, or -1 if the client cannot make the call. */
     call(method, params) {
         this.write(JSON.stringify({ method, params }));
         const number = this.exports.call(performance.now());

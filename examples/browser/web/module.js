@@ -1,4 +1,4 @@
-// The address of the module: where `cargo build` puts it.
+// The URL of the module that `cargo build` has written.
 
 export const MODULE = new URL(
     "../../../target/browser/wasm32-unknown-unknown/release/browser.wasm", import.meta.url);

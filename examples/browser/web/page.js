@@ -3,7 +3,7 @@
 import { Machine } from "./machine.js";
 import { MODULE } from "./module.js";
 
-// How many messages the log shows, and how much of each.
+// The number of messages in the log, and the number of characters shown of each.
 const LOG = 100;
 const LENGTH = 600;
 
@@ -12,7 +12,7 @@ const tools = document.querySelector("#tools");
 const log = document.querySelector("#log");
 
 const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-// For the console of the browser.
+// Makes the worker accessible in the console of the browser.
 window.worker = worker;
 worker.addEventListener("error", (event) => {
     state.textContent = `the worker failed: ${event.message}`;

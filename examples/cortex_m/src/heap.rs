@@ -1,8 +1,8 @@
 //! The heap: a static block of memory.
 //!
-//! The connection has a share of its own: [`Limits`](mcp_sansio::Limits) bound it, so an allocation of the machine does not
-//! fail. The tools have the rest. They allocate by [`try_buffer`], which fails with an error before it takes from the share
-//! of the connection.
+//! The connection has a share of its own: [`Limits`](mcp_sansio::Limits) bound it, so an allocation of the machine does
+//! not fail. The tools have the rest. They allocate by [`try_buffer`], which fails with an error before it takes from
+//! the share of the connection.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::fmt;
@@ -27,7 +27,7 @@ static BUFFERS: AtomicUsize = AtomicUsize::new(0);
 static HEAP: Heap =
     Heap { blocks: TlsfHeap::empty(), used: AtomicUsize::new(0), most: AtomicUsize::new(0) };
 
-/// An allocator of constant time that counts the bytes in use, without its own few bytes for each block.
+/// A constant-time allocator, which counts the bytes in use without its own few bytes for each block.
 struct Heap {
     blocks: TlsfHeap,
     used: AtomicUsize,

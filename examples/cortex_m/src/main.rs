@@ -5,8 +5,8 @@
 //! - `serial`, `clock`, `led`: the devices of the board.
 //! - `server`: the limits that keep a connection within the heap, the tools, and the calls that take time.
 //!
-//! To try it without the board, install QEMU and the target `thumbv7m-none-eabi`. Standard input and output of QEMU are the
-//! serial port, so a client starts QEMU as its server:
+//! To try it without the board, install QEMU and the target `thumbv7m-none-eabi`. Standard input and output of QEMU are
+//! the serial port, so a client starts QEMU as its server:
 //!
 //! ```sh
 //! (cd examples/cortex_m && cargo build --locked --release)
@@ -50,7 +50,7 @@ fn main() -> ! {
         let sent = serial::write(server.unsent());
         server.sent(sent);
         if server.is_closed() {
-            // The client will not come back to this session, and the next one begins with a new server.
+            // The session has ended. The next client gets a new server.
             server = BoardServer::new();
         }
         if received == 0 && server.unsent().is_empty() {

@@ -17,7 +17,7 @@ use crate::registers::Register;
 /// The number of the interrupt for received bytes.
 pub(crate) const INTERRUPT: i16 = 0;
 
-/// How many received bytes wait for the main loop at most.
+/// The maximum number of received bytes that wait for the main loop.
 const QUEUE: usize = 1 << 10;
 
 static RECEIVED: Mutex<RefCell<Deque<u8, QUEUE>>> = Mutex::new(RefCell::new(Deque::new()));
@@ -65,7 +65,7 @@ pub(crate) fn on_interrupt() {
 fn queue_received(received: &mut Deque<u8, QUEUE>) {
     INTERRUPT_STATUS.write(CLEAR);
     while !received.is_full() && STATE.read() & HAS_BYTE != 0 {
-        // There is room.
+        // The queue has room.
         _ = received.push_back(DATA.read() as u8);
     }
     CONTROL.write(if received.is_full() { ENABLED } else { ENABLED | INTERRUPTS });

@@ -26,8 +26,8 @@ const ID: usize = 64;
 
 const RESERVE: usize = 512;
 
-/// The memory that a connection needs at worst: the formula of [`Limits`] for a server that makes no calls. A session of
-/// 2025-03-26 gets no batch, because `batches` is 0.
+/// The memory that a connection needs at worst: the formula of [`Limits`] for a server that makes no calls. A session
+/// of 2025-03-26 gets no batch, because `batches` is 0.
 const WORST_CASE: usize = (2 * FRAME + CHUNK)
     + 4 * (FRAME + RESERVE)
     + CONNECTION_BYTES
@@ -40,10 +40,11 @@ const CHUNK: usize = 256;
 /// The bytes that are kept of open requests. A request counts twice.
 const CONNECTION_BYTES: usize = 2 * FRAME;
 
-/// The longest arguments of a tool. The error about arguments of the wrong type quotes them, with up to six bytes for one.
+/// The longest arguments of a tool. The error about arguments of the wrong type quotes them, with up to six bytes for
+/// one.
 const ARGUMENTS: usize = 256;
 
-/// What decoding a message and composing a result take at once, and what the allocator adds to its blocks.
+/// The memory for decoding a message and composing a result at once, and the overhead of the allocator.
 const TEMPORARY: usize = 4 << 10;
 
 // The client cannot exhaust the heap, and neither can the tools.
@@ -91,7 +92,7 @@ struct Status {
     stack: Memory,
 }
 
-/// Bytes of memory, and how many of them were in use at most.
+/// The size of the heap or of the stack in bytes, and its peak use.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Memory {
@@ -129,7 +130,7 @@ impl BoardServer {
         self.stream.space()
     }
 
-    /// Handles the bytes that were received into `space`, and what is due.
+    /// Handles the bytes that were received into `space`, and the timeouts and calls that are due.
     pub(crate) fn filled(&mut self, bytes: usize, now: Instant) {
         if 0 < bytes {
             self.stream.filled(bytes);
@@ -164,7 +165,7 @@ impl BoardServer {
             if blink.done < blink.times {
                 let progress = Progress::new(blink.done).total(blink.times);
                 let reported = server.progress(blink.request, progress, now, outbox);
-                // A report without room in the outbox is left out. The request is still open.
+                // A progress notification that does not fit into the outbox is dropped. The request is still open.
                 return matches!(reported, Ok(_) | Err(RespondError::Encode(_)));
             }
             answer(blink.request, &CallToolResult::text("done"), server, outbox);
@@ -172,7 +173,7 @@ impl BoardServer {
         });
     }
 
-    /// Whether the client has not read enough of the output to get more requests served.
+    /// Whether so much output is unsent that the server should read no more requests.
     pub(crate) fn is_congested(&mut self) -> bool {
         self.stream.machine_and_outbox().1.is_congested()
     }
@@ -215,7 +216,7 @@ fn limits() -> Limits {
     limits
 }
 
-/// What the tools need besides the server.
+/// The state that the tools need besides the server.
 struct Context<'b> {
     blinks: &'b mut Vec<Blink, REQUESTS>,
     requests: u32,
@@ -317,14 +318,14 @@ fn begin(
     }
     let period = Duration::from_millis(milliseconds.into());
     let blink = Blink { request, done: 0, times, period, next: context.now + period };
-    // The server lets in no more requests than have room here.
+    // The server admits no more requests than fit into this list.
     if context.blinks.push(blink).is_err() {
         refuse(request, ErrorCode::INTERNAL_ERROR, "too many calls", server, outbox);
     }
 }
 
-/// Responds to a request. If the result does not fit into the outbox, the response is an error, for which the outbox keeps
-/// a reserve: the request is still open, and the client waits.
+/// Responds to a request. If the result does not fit into the outbox, the response is an error, for which the outbox
+/// keeps a reserve: the request is still open, and the client waits.
 fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
     use RespondError::{Answered, Cancelled, Closed, Stale};
     match server.respond(id, result, outbox) {

@@ -1,9 +1,10 @@
 //! An MCP server in the loop of a desktop program: GLib's, which GTK runs.
 //!
-//! Everything happens on the thread of the user interface, and nothing on it waits: standard input and output are sources of
-//! the loop, and so is one alarm for the next deadline. `tools` has the tools; one of them computes on a thread of its own.
+//! Everything happens on the thread of the user interface, and nothing on it waits: standard input and output are
+//! sources of the loop, and so is one alarm for the next deadline. `tools` has the tools; one of them computes on a
+//! thread of its own.
 //!
-//! The user interface is a counter here, which a source raises every 10 ms: the tool `status` tells how far it is.
+//! Here the user interface is a counter that a source increments every 10 ms. The tool `status` returns the counter.
 //!
 //! ```sh
 //! (cd examples/desktop && cargo build --locked)
@@ -26,10 +27,10 @@ use rustix::io::Errno;
 
 use self::tools::Tools;
 
-/// How often the user interface moves.
+/// The interval at which the user interface moves.
 const FRAME: Duration = Duration::from_millis(10);
 
-/// How long a client may take to read the last output.
+/// The time that a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The server, and the sources of the loop that wait for it.
@@ -43,7 +44,8 @@ struct App {
     alarm: Option<SourceId>,
     /// Whether the input can have more bytes.
     has_input: bool,
-    /// When the program ends although the client has not read the last output, once the connection has ended.
+    /// The time at which the program ends although the client has not read the last output. Set once the connection has
+    /// ended.
     patience: Option<Instant>,
 }
 
@@ -192,10 +194,10 @@ impl App {
         let deadlines = [self.stream.poll_timeout(), self.tools.deadline(), self.patience];
         let Some(deadline) = deadlines.into_iter().flatten().min() else { return };
         let app = Rc::clone(app);
-        // GLib counts in milliseconds: one more, or the loop would be too early again and again.
+        // GLib truncates to milliseconds. Without one more, the loop would wake up too early again and again.
         let wait = (deadline - self.clock.now()) + Duration::from_millis(1);
         self.alarm = Some(glib::timeout_add_local_once(wait, move || {
-            // It has happened, so it must not be removed.
+            // This source has fired, so it must not be removed.
             app.borrow_mut().alarm = None;
             settle(&app);
         }));

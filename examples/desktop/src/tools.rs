@@ -40,7 +40,7 @@ struct Compute {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Status {
-    /// How often the user interface has moved.
+    /// The number of moves of the user interface.
     frames: u64,
     open_calls: usize,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Computed {
     pub(crate) result: Receiver<u64>,
 }
 
-/// The state of the tools. There are at most as many calls as the server lets in.
+/// The state of the tools. There are at most as many calls as the server admits.
 #[derive(Default)]
 pub(crate) struct Tools {
     pub(crate) frames: u64,
@@ -116,7 +116,7 @@ impl Tools {
             if counting.done < counting.to {
                 let progress = Progress::new(counting.done).total(counting.to);
                 let reported = server.progress(counting.request, progress, now, outbox);
-                // A report without room in the outbox is left out. The request is still open.
+                // A progress notification that does not fit into the outbox is dropped. The request is still open.
                 return matches!(reported, Ok(_) | Err(RespondError::Encode(_)));
             }
             answer(counting.request, &CallToolResult::text("counted"), server, outbox);

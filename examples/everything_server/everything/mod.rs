@@ -56,7 +56,7 @@ pub(crate) fn config() -> ServerConfig {
 }
 
 /// The tools of the server.
-#[allow(dead_code, reason = "only those who serve HTTP need to know")]
+#[allow(dead_code, reason = "only servers over HTTP use it")]
 pub(crate) fn tools() -> Vec<mcp_sansio::model::Tool<'static>> {
     tools::list()
 }

@@ -18,7 +18,7 @@ use sha2::Sha256;
 use super::asking::{Answered, answer, need, question, text_of, uris};
 use super::tools::ToolResult;
 
-/// How long a client may take for an answer.
+/// The time that a client may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Authenticates the states that this process has issued.

@@ -18,7 +18,7 @@ use super::asking::Answered;
 use super::media::{PNG, WAV};
 use super::{Everything, asking, elicitation, jobs, log, resources};
 
-/// How often a slow tool checks for cancellation.
+/// The interval at which a slow tool checks for cancellation.
 const TICK: Duration = Duration::from_millis(50);
 
 const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;

@@ -3,10 +3,10 @@
 //! madsim replaces the executor, the time, the randomness and the network of the whole program. `adapter` connects it
 //! with the driver that all adapters share, in a hundred lines. One seed decides everything.
 //!
-//! The agent calls tools of the gateway, and the gateway those of the servers. During the first minute hosts are killed and
-//! started again, paused, and cut off from each other. The program requires that every call ends once and in time, that every
-//! result is that of its call, that all calls succeed a few seconds after the last fault, and that the same seed
-//! gives the same run.
+//! The agent calls tools of the gateway, and the gateway those of the servers. During the first minute hosts are killed
+//! and started again, paused, and cut off from each other. The program requires that every call ends once and in time,
+//! that every result is that of its call, that all calls succeed a few seconds after the last fault, and that the same
+//! seed gives the same run.
 //!
 //! ```sh
 //! (cd examples/madsim && cargo run --locked -- [SEEDS])
@@ -38,22 +38,22 @@ const PORT: u16 = 4000;
 const SERVERS: [(&str, &str); 2] = [("alpha", "10.0.0.3"), ("beta", "10.0.0.4")];
 const GATEWAY: &str = "10.0.0.2";
 
-/// The time between two calls of the agent. It divides no time limit: otherwise a call would wake the connection at the
-/// moment of a deadline, and a missing timer would not be noticed.
+/// The time between two calls of the agent. No time limit is a multiple of it: otherwise a call would wake the
+/// connection at the moment of a deadline, and the run would not detect a missing timer.
 const PACE: Duration = Duration::from_millis(97);
 
-/// How long there are faults, and when the last call begins.
+/// The end of the faults, and the time of the last call.
 const FAULTS: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(75);
 
 /// The time after the last fault from which every call has to succeed.
 const RECOVERY: Duration = Duration::from_secs(8);
 
-/// How long the agent waits for a call, and the gateway for its part of it. A half of it is for the connection.
+/// The time limits of the agent for a call, and of the gateway for its own call. Half of each is for the connection.
 const AGENT_PATIENCE: Duration = Duration::from_secs(6);
 const GATEWAY_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The outcomes of calls by their numbers: the time in milliseconds, and the answer or the error.
+/// The outcomes by the numbers of the calls: the time in milliseconds, and the answer or the error.
 type Log = Arc<Mutex<BTreeMap<usize, (u128, String)>>>;
 
 #[derive(Clone, Deserialize, Serialize)]
@@ -104,7 +104,7 @@ where
     })
 }
 
-/// A server whose tool says its name and the text.
+/// A server whose tool returns the server's name and the text.
 async fn server(name: &'static str) {
     let say = move |_, Text { text }| async move {
         sleep(Duration::from_millis(20)).await;
@@ -139,7 +139,7 @@ impl Upstream {
         let socket = TcpStream::connect((self.host, PORT)).await?;
         let connection = adapter::connect(ClientConfig::new("client", "1.0"), socket).await?;
         let handle = connection.handle().clone();
-        // It lives until it ends.
+        // This task owns the connection until the connection ends.
         task::spawn(async move { connection.handle().ended().await });
         *self.handle() = Some(handle.clone());
         Ok(handle)
@@ -160,7 +160,7 @@ impl Upstream {
         let options = CallOptions::new().total(Timeout::After(patience / 2));
         let reply = handle.call_method("tools/call", &params, options).await;
         if let Err(CallFailure::TimedOut(_)) = &reply {
-            // Both hosts answer sooner, the gateway if only with an error. So the network has lost the connection.
+            // Both hosts respond sooner, the gateway at least with an error. So the network has lost the connection.
             handle.shut_down(Duration::ZERO);
         }
         let reply = reply.map_err(|error| error.to_string())?;

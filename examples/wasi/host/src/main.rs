@@ -26,16 +26,16 @@ use wasmtime_wasi::{I32Exit, WasiCtx, WasiCtxView, WasiView};
 /// The memory of the component.
 const MEMORY: usize = 64 << 20;
 
-/// How often the time that the component has computed is looked at.
+/// The interval at which the computing time of the component is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How many ticks it may compute before it calls the host.
+/// The number of ticks that the component may compute between two calls of the host.
 const PATIENCE: u64 = 20;
 
-/// The output that the host accepts before the client reads it.
+/// The number of output bytes that the host accepts before the client reads them.
 const OUTPUT: usize = 64 << 10;
 
-/// What the component can reach: its streams and its clocks.
+/// The resources that the component can access: its streams and its clocks.
 struct Sandbox {
     wasi: WasiCtx,
     resources: ResourceTable,
@@ -100,7 +100,8 @@ fn run(component: &Path) -> Result<ExitCode> {
 
 fn sandbox() -> Sandbox {
     let mut wasi = WasiCtx::builder();
-    // The usual standard output blocks the component while the client does not read. This one says how much it accepts.
+    // The default standard output blocks the component while the client does not read. This one reports how many bytes
+    // it accepts.
     let output = AsyncStdoutStream::new(OUTPUT, tokio::io::stdout());
     wasi.inherit_stdin().stdout(output).inherit_stderr();
     let limits = StoreLimitsBuilder::new().memory_size(MEMORY).build();

@@ -1,8 +1,8 @@
-//! An MCP server as a component of WASI 0.2, for any runtime of components. The messages are lines on standard input and
-//! output.
+//! An MCP server as a component of WASI 0.2, for any runtime of components. The messages are lines on standard input
+//! and output.
 //!
-//! This file is the loop: it waits with `wasi:io/poll` for input, for room in the output, and for the next deadline, but
-//! never in a read or a write. `tools` has the tools, and the calls that take time.
+//! This file is the loop: it waits with `wasi:io/poll` for input, for room in the output, and for the next deadline,
+//! but never in a read or a write. `tools` has the tools, and the calls that take time.
 //!
 //! `examples/wasi/host` runs the component in a sandbox.
 
@@ -21,7 +21,7 @@ use self::tools::Tools;
 /// The bytes that are read at once. An inbox without frames accepts them.
 const CHUNK: usize = 8 << 10;
 
-/// How long a client may take to read the last output.
+/// The time that a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn main() {

@@ -1,4 +1,4 @@
-//! [`Tools`]: the tools, and the calls that take time. Two of the tools do what a sandbox is for.
+//! [`Tools`]: the tools, and the calls that take time. Two of the tools misuse resources that a sandbox limits.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const COUNT: &str = r#"{"type":"object","properties":{"to":{"type":"integer","mi
 pub(crate) fn server() -> Server {
     let mut config = ServerConfig::new("sandboxed_server", env!("CARGO_PKG_VERSION"));
     config.capabilities.tools = Some(ListChanged::default());
-    // What the client can make the server keep has to fit into the memory that the sandbox grants.
+    // The memory that a client can make the server keep has to fit into the limit of the sandbox.
     config.connection.limits.frame_bytes = 1 << 20;
     Server::new(Arc::new(config))
 }
@@ -48,7 +48,7 @@ struct Counting {
     next: Instant,
 }
 
-/// The calls that take time. There are at most as many as the server lets in.
+/// The calls that take time. There are at most as many as the server admits.
 #[derive(Default)]
 pub(crate) struct Tools(Vec<Counting>);
 
@@ -80,7 +80,7 @@ impl Tools {
             if counting.done < counting.to {
                 let progress = Progress::new(counting.done).total(counting.to);
                 let reported = server.progress(counting.request, progress, now, outbox);
-                // A report without room in the outbox is left out. The request is still open.
+                // A progress notification that does not fit into the outbox is dropped. The request is still open.
                 return matches!(reported, Ok(_) | Err(RespondError::Encode(_)));
             }
             answer(counting.request, &CallToolResult::text("counted"), server, outbox);
@@ -149,7 +149,7 @@ fn tools() -> ListToolsResult<'static> {
     ])
 }
 
-/// Allocates until the sandbox refuses more, and gives it all back.
+/// Allocates until the sandbox refuses more memory, and releases all of it.
 fn hoard() -> CallToolResult<'static> {
     let mut blocks = Vec::new();
     let mut block = Vec::<u8>::new();
