@@ -221,6 +221,15 @@ mod tests {
         assert_eq!(Base64::Url.decode("Zg=="), None);
     }
 
+    /// Whatever the other symbols of the group are.
+    #[test]
+    fn the_first_invalid_symbol_is_named() {
+        for (text, offset) in [("Z!9v", 1), ("!m9v", 0), ("Zm9!", 3), ("Z!!v", 1), ("Zm9vZ.v.", 5)]
+        {
+            assert_eq!(Base64::Padded.bytes(text).unwrap_err().offset(), offset, "{text}");
+        }
+    }
+
     #[test]
     fn malformed_and_non_canonical_padded_base64_is_refused() {
         let broken = [

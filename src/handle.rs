@@ -207,4 +207,9 @@ mod tests {
         assert_eq!(CallId(place).to_string(), "2#3.7");
         assert_eq!(alloc::format!("{:?}", CallId(place)), "CallId(2#3.7)");
     }
+
+    #[test]
+    fn a_principal_is_a_requestor() {
+        assert_eq!(Requestor::from(Principal::new(7)), Requestor::Principal(Principal::new(7)));
+    }
 }

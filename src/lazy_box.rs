@@ -102,3 +102,45 @@ impl<T: Empty + Hash> Hash for LazyBox<T> {
         (**self).hash(state);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+    use super::*;
+
+    type Queue = LazyBox<VecDeque<u32>>;
+
+    #[test]
+    fn an_empty_value_is_released() {
+        let mut queue = Queue::EMPTY;
+        queue.push_back(1);
+        queue.release();
+        assert_eq!(queue.front(), Some(&1));
+        queue.clear();
+        assert!(queue.allocated().is_some());
+        queue.release();
+        assert!(queue.allocated().is_none());
+    }
+
+    #[test]
+    fn deadlines_are_released_when_there_are_none() {
+        let mut deadlines = LazyBox::<Deadlines>::EMPTY;
+        deadlines.set(3, 0, crate::Instant::EPOCH);
+        deadlines.release_deadlines();
+        assert!(deadlines.first().is_some());
+        deadlines.clear(3);
+        deadlines.release_deadlines();
+        assert!(deadlines.allocated().is_none());
+    }
+
+    #[test]
+    fn boxes_with_other_values_differ() {
+        let [mut one, mut other] = [Queue::EMPTY, Queue::EMPTY];
+        one.clear();
+        let hash = |queue: &Queue| BuildHasherDefault::<DefaultHasher>::new().hash_one(queue);
+        assert!(one == other && hash(&one) == hash(&other));
+        other.push_back(1);
+        assert!(one != other && hash(&one) != hash(&other));
+    }
+}

@@ -221,6 +221,7 @@ impl<K: Ord, V> FromIterator<(K, V)> for Ordered<K, V> {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
     use super::*;
 
@@ -257,10 +258,12 @@ mod tests {
     fn the_way_to_it_makes_no_difference() {
         let one: Ordered<u64, char> = [(1, 'a'), (2, 'b')].into_iter().collect();
         let mut other: Ordered<u64, char> = [(3, 'c'), (2, 'b')].into_iter().collect();
-        assert_ne!(one, other);
+        let hash =
+            |map: &Ordered<u64, char>| BuildHasherDefault::<DefaultHasher>::new().hash_one(map);
+        assert!(one != other && hash(&one) != hash(&other));
         other.retain(|key| *key != 3);
         other.insert(1, 'a');
-        assert_eq!(one, other);
+        assert!(one == other && hash(&one) == hash(&other));
         assert_eq!(alloc::format!("{one:?}"), "{1: 'a', 2: 'b'}");
     }
 
@@ -271,6 +274,16 @@ mod tests {
         map.remove(&1);
         map.retain(|_| false);
         assert!(map.values.is_empty() && map.free.is_empty() && 2 <= map.values.capacity());
+    }
+
+    #[test]
+    fn memory_for_a_few_values_is_kept() {
+        let mut map = Ordered::<u64, char>::new();
+        map.values.reserve_exact(KEPT);
+        assert_eq!(map.values.capacity(), KEPT);
+        map.insert(1, 'a');
+        map.remove(&1);
+        assert_eq!(map.values.capacity(), KEPT);
     }
 
     #[test]

@@ -285,6 +285,12 @@ mod tests {
         let set = RevisionSet::only(Revision::V2025_06_18).with(Revision::V2024_11_05);
         assert!(set.iter().eq([Revision::V2024_11_05, Revision::V2025_06_18]));
         assert_eq!(set.latest(), Some(Revision::V2025_06_18));
+        assert_eq!(set.with(Revision::V2025_06_18), set);
+        assert_eq!((set.or(set), set.or(RevisionSet::ALL)), (set, RevisionSet::ALL));
+        assert_eq!(
+            alloc::format!("{set}, {}", RevisionSet::MODERN),
+            "2024-11-05, 2025-06-18, 2026-07-28"
+        );
         assert_eq!(set.without(Revision::V2025_06_18).latest(), Some(Revision::V2024_11_05));
         assert_eq!(RevisionSet::NONE.latest(), None);
         assert!(RevisionSet::ALL.iter().eq(Revision::ALL));

@@ -91,3 +91,15 @@ impl fmt::Display for Scopes {
 fn is_scope(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6749, section 3.3.
+    #[test]
+    fn only_names_of_the_grammar_are_scopes() {
+        let scopes = Scopes::parse(r#" a  !#[]~ "b c\d é e"#);
+        assert!(scopes.iter().eq(["a", "!#[]~", "e"]), "{scopes:?}");
+    }
+}

@@ -83,5 +83,12 @@ mod tests {
             assert_ne!(secret, Secret::new(other), "{other}");
         }
         assert_eq!(secret, Secret::new("abc"));
+        // The differences of the two bytes are the same.
+        assert_ne!(Secret::new("ab"), Secret::new("ba"));
+    }
+
+    #[test]
+    fn only_the_length_is_shown() {
+        assert_eq!(alloc::format!("{:?}", Secret::new("abc")), "Secret(3 bytes)");
     }
 }

@@ -220,12 +220,29 @@ mod tests {
             ("https://0x7f.1", Err(UrlError::Host)),
             ("https://2130706433/", Err(UrlError::Host)),
             ("https://127.1", Err(UrlError::Host)),
+            ("https://localhost.", Err(UrlError::Host)),
+            ("https://a.example.", Ok(())),
+            ("https://a.0b", Ok(())),
+            ("https://a.0xg", Ok(())),
             ("https://[v1.a]", Err(UrlError::Host)),
             ("https://a.example:99999", Err(UrlError::Host)),
         ];
         for (text, expected) in table {
             assert_eq!(WebUrl::parse(text).map(|_| ()), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn the_parts_are_those_of_the_text() {
+        let url = WebUrl::parse("https://A.example/x?secret=1").unwrap();
+        assert_eq!((url.host(), url.port(), url.query()), ("a.example", 443, Some("secret=1")));
+        assert_eq!(
+            (url.origin_text(), url.without_query()),
+            ("https://A.example", "https://A.example/x")
+        );
+        assert_eq!(alloc::format!("{url:?}"), r#""https://A.example/x""#);
+        assert_eq!(WebUrl::parse("http://a.example").unwrap().port(), 80);
+        assert_eq!(WebUrl::parse("http://a.example:8080/").unwrap().port(), 8080);
     }
 
     /// Proves A-PRM-12.

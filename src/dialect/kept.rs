@@ -134,3 +134,25 @@ pub(crate) fn elicitation_id(
     member(params, "mode").and_then(Str::from_literal).filter(|mode| *mode == "url")?;
     member(params, "elicitationId").and_then(Str::from_literal)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_short_texts_is_kept() {
+        for (capacity, kept) in [(10, 10), (MOST_ROOM, MOST_ROOM), (MOST_ROOM + 1, 0)] {
+            let mut text = String::with_capacity(capacity);
+            text.push_str("{}");
+            let mut form = Kept::of_form(text);
+            assert_eq!((form.form(), form.bytes()), (Some("{}"), 2));
+            form.clear();
+            assert_eq!((form.form(), form.bytes(), form.text.capacity()), (None, 0, kept));
+        }
+    }
+
+    #[test]
+    fn the_text_is_not_shown() {
+        assert_eq!(alloc::format!("{:?}", Kept::of_form("{}".into())), "Kept(Form, 2)");
+    }
+}

@@ -169,6 +169,16 @@ fn the_methods_of_every_revision_and_direction() {
     assert_eq!(NotificationKind::of(&Str::from("progress")), None);
 }
 
+/// A server of the modern era makes no requests, so no client reports progress to it.
+#[test]
+fn progress_of_the_modern_era_is_reported_by_servers() {
+    let nothing = Declared { client: CapabilitySet::NONE, server: CapabilitySet::NONE };
+    let check =
+        |sender| NotificationKind::Progress.rule().check(sender, Revision::V2026_07_28, nothing);
+    assert_eq!(check(Sender::Server), Ok(()));
+    assert_eq!(check(Sender::Client), Err(NotAllowed::Direction));
+}
+
 /// The notification table T1.2.
 ///
 /// Proves L-CAP-04, L-CAP-21, L-AMB-41 for the table.

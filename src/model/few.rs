@@ -117,6 +117,8 @@ impl<E> Iterator for IntoIter<E> {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
     use super::*;
 
     #[test]
@@ -136,5 +138,21 @@ mod tests {
             assert_eq!(elements.size_hint(), (all.len(), Some(all.len())));
             assert!(elements.eq(all));
         }
+    }
+    #[test]
+    fn a_few_elements_take_no_spare_room() {
+        for sizes in [&[2][..], &[3], &[1, 1], &[1, 2], &[0, 3]] {
+            let mut few = Few::default();
+            sizes.iter().for_each(|size| few.extend(0..*size));
+            let Few::Many(elements) = &few else { panic!("{few:?}") };
+            assert_eq!(elements.capacity(), elements.len(), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn the_form_does_not_change_the_hash() {
+        let hash = |few: Few<u32>| BuildHasherDefault::<DefaultHasher>::new().hash_one(few);
+        assert_eq!(hash(Few::One(1)), hash(Few::Many([1].into())));
+        assert_ne!(hash(Few::One(1)), hash(Few::One(2)));
     }
 }

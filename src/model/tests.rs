@@ -330,3 +330,53 @@ fn optional_members_have_setters() {
     let json = r#"{"uri":"file:///a","name":"a","size":5,"annotations":{"priority":1}}"#;
     assert_eq!(serde_json::to_string(&resource).unwrap(), json);
 }
+
+#[test]
+fn texts_are_compared_and_converted() {
+    let text = Text::from("a");
+    assert!(text == *"a" && text == "a" && text != *"b" && text != "b");
+    assert_eq!((text.as_ref(), alloc::format!("{text:?}").as_str()), ("a", r#""a""#));
+    assert_eq!(Text::from(alloc::borrow::Cow::Borrowed("a")), text);
+    assert_eq!(Text::from(crate::json::Str::from("a")), text);
+    assert_eq!(alloc::string::String::from(text), "a");
+}
+
+#[test]
+fn maps_have_their_entries_in_order() {
+    let map: Map<'_, u32> = serde_json::from_str(r#"{"b":1,"a":2,"c":3}"#).unwrap();
+    let mut entries = map.iter();
+    assert_eq!((map.len(), entries.size_hint()), (3, (3, Some(3))));
+    assert_eq!((entries.next(), entries.size_hint()), (Some(("b", &1)), (2, Some(2))));
+    let entries: Vec<(Text<'_>, u32)> = map.into_iter().collect();
+    assert_eq!(entries, [("b".into(), 1), ("a".into(), 2), ("c".into(), 3)]);
+    let problem = serde_json::from_str::<Map<'_, u32>>("7").unwrap_err().to_string();
+    assert!(problem.contains("expected an object"), "{problem}");
+}
+
+#[test]
+fn lists_have_a_first_element() {
+    let list: List<'_, Tool<'_>> =
+        serde_json::from_str(r#"[{"name":"a","inputSchema":{"type":"object"}}]"#).unwrap();
+    assert_eq!(list.first().map(|tool| tool.name.as_str()), Some("a"));
+    let problem = serde_json::from_str::<List<'_, Tool<'_>>>("7").unwrap_err().to_string();
+    assert!(problem.contains("expected an array"), "{problem}");
+}
+
+/// The defaults of the specification, and that hints about effects mean nothing for a tool that has none.
+#[test]
+fn hints_of_a_tool_have_defaults() {
+    let hints = |text| serde_json::from_str::<ToolAnnotations<'_>>(text).unwrap();
+    let table = [
+        ("{}", false, true, false, true),
+        (r#"{"readOnlyHint":true,"destructiveHint":true}"#, true, false, true, true),
+        (r#"{"destructiveHint":false,"idempotentHint":true}"#, false, false, true, true),
+        (r#"{"openWorldHint":false}"#, false, true, false, false),
+    ];
+    for (text, read_only, destructive, idempotent, open_world) in table {
+        let tool = hints(text);
+        assert_eq!(tool.is_read_only(), read_only, "{text}");
+        assert_eq!(tool.is_destructive(), destructive, "{text}");
+        assert_eq!(tool.is_idempotent(), idempotent, "{text}");
+        assert_eq!(tool.is_open_world(), open_world, "{text}");
+    }
+}

@@ -154,3 +154,19 @@ fn a_list_that_begins_again_has_all_its_limits() {
         guard.restart();
     }
 }
+
+/// Other processes of the same key have to read a cursor, also those of an earlier release. SplitMix64 has given the numbers.
+#[test]
+fn the_text_of_a_cursor_stays() {
+    let table = [
+        (Pager::new(2).key(7).version(3), "2-431326973f352fd2"),
+        (Pager::new(1), "1-d6d3517acf614a26"),
+        (
+            Pager::new(3).key(0xfedc_ba98_7654_3210).version(0x0123_4567_89ab_cdef),
+            "3-6ceb843dd53836c1",
+        ),
+    ];
+    for (pager, cursor) in table {
+        assert_eq!(pager.page(&[(); 9], None).unwrap().next_cursor.as_deref(), Some(cursor));
+    }
+}

@@ -184,6 +184,32 @@ fn a_session_beyond_the_limits_is_not_restored() {
     assert_eq!(restore(|limits| limits.connection_bytes = 1000), too_large);
 }
 
+/// A host that saves a session after each change notices with the next one that another process has the session.
+#[test]
+fn a_request_that_repeats_the_state_is_a_change() {
+    let mut side = opened("2025-11-25", config::server_of_both_eras());
+    side.receive(INITIALIZED);
+    let requests = [
+        ("logging/setLevel", r#"{"level":"error"}"#),
+        ("resources/subscribe", r#"{"uri":"file:///a"}"#),
+        ("resources/unsubscribe", r#"{"uri":"file:///b"}"#),
+    ];
+    for (method, params) in requests {
+        let request =
+            format!(r#"{{"jsonrpc":"2.0","id":3,"method":"{method}","params":{params}}}"#);
+        let mut saved = Vec::new();
+        for _ in 0..3 {
+            let id = side.request(&request);
+            side.server.respond(id, &(), &mut side.out).unwrap();
+            saved.push(SavedSession::of(&side.server).unwrap());
+        }
+        assert!(saved.windows(2).all(|pair| pair[0] != pair[1]), "{method}");
+        let last = saved.pop().unwrap();
+        restore(&mut side, config::server_of_both_eras());
+        assert_eq!(SavedSession::of(&side.server), Some(last), "{method}");
+    }
+}
+
 /// Proves promise 10 for saved sessions.
 #[test]
 fn debug_shows_no_text_of_the_client() {

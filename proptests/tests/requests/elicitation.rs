@@ -148,6 +148,19 @@ fn a_user_accepts_declines_or_cancels() {
     }
 }
 
+/// A user who has refused has given nothing, whatever else the result has.
+#[test]
+fn a_refusal_is_not_compared_with_the_form() {
+    for action in ["decline", "cancel"] {
+        let mut side = ServerSide::ready(WITH_FORMS);
+        ask(&mut side, &form(r#"{"type":"string"}"#)).unwrap();
+        let result = format!(r#"{{"action":"{action}","content":7}}"#);
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let expected = Raw::new(&result).unwrap().into_owned();
+        assert_eq!(outcome(side.receive(&answer)), Outcome::Result(expected), "{action}");
+    }
+}
+
 /// Proves L-ELIC-12.
 #[test]
 fn without_a_mode_it_is_a_form() {

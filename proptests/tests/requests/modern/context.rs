@@ -5,7 +5,8 @@ use mcp_sansio::error::{InvalidMetaKey, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{Implementation, LoggingLevel, Map, ServerCapabilities};
 use mcp_sansio::request::MetaKey;
-use mcp_sansio::{Era, Principal, Received, Revision, ServerEvent};
+use mcp_sansio::request::Requestor;
+use mcp_sansio::{Era, Principal, Received, RequestContext, Revision, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::modern::kit::*;
@@ -122,7 +123,9 @@ fn a_client_may_be_anybody() {
 #[test]
 fn keys_have_a_grammar() {
     for key in ["a/x", "com.ex-1/y.z", "x", "com.example/", "a.b.c/d", "A9/z_z"] {
-        assert!(MetaKey::parse(key).is_ok(), "{key}");
+        let parsed = MetaKey::parse(key).unwrap();
+        let prefix = parsed.prefix().map(|prefix| format!("{prefix}/")).unwrap_or_default();
+        assert_eq!(format!("{prefix}{}", parsed.name()), key);
     }
     for key in ["1a/x", "a-/x", ".a/x", "a./x", "a..b/x", "/x", "a_b/x"] {
         assert_eq!(MetaKey::parse(key), Err(InvalidMetaKey::Prefix), "{key}");
@@ -342,4 +345,27 @@ fn a_server_serves_exactly_its_declared_capabilities() {
             }
         }
     }
+}
+
+/// The debug output of a context names the requestor only if it is not the principal.
+#[test]
+fn a_printed_context_names_a_requestor_of_its_own() {
+    let mut side = server();
+    let mut context = |received: Received| -> RequestContext {
+        let frame = modern_request("1", "tools/call", r#""name":"t""#);
+        let event = side.server.receive(frame.as_str(), received, &mut side.out);
+        let Some(ServerEvent::Request(request)) = event else { panic!("not a request") };
+        let (id, context) = (request.id, request.context);
+        side.respond(id, r#"{"content":[]}"#);
+        context
+    };
+    let now = mcp_sansio::Instant::from_millis(1_000_000);
+    let principal = Principal::new(7);
+    let plain = format!("{:?}", context(Received::from(now).principal(principal)));
+    assert!(plain.starts_with("RequestContext { revision: 2026-07-28, capabilities: "), "{plain}");
+    assert!(plain.contains(", principal: Principal(7), task: None }"), "{plain}");
+    assert!(!plain.contains("requestor"), "{plain}");
+    let requestor = Requestor::Session(3);
+    let own = format!("{:?}", context(Received::from(now).requestor(requestor)));
+    assert!(own.contains(&format!("requestor: {requestor:?}, task: None }}")), "{own}");
 }
