@@ -142,6 +142,15 @@ fn natural_numbers_end_where_readers_do() {
     }
 }
 
+#[test]
+fn a_completion_has_at_most_100_values() {
+    for (count, is_refused) in [(99, false), (100, false), (101, true)] {
+        let mut completion = Completion::default();
+        completion.values = alloc::vec![Text::from("a"); count];
+        assert_eq!(compare("Completion", &completion) != 0, is_refused, "{count}");
+    }
+}
+
 /// A vetted schema is sent like one that is not vetted, in every revision.
 #[test]
 fn a_vetted_schema_is_written_as_any_other() {

@@ -291,3 +291,22 @@ impl fmt::Debug for Record {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_counts_with_its_data() {
+        let error = |data: Option<&str>| {
+            let data = data.map(String::from);
+            State::Failed(StoredError {
+                code: ErrorCode::INTERNAL_ERROR,
+                message: "abc".into(),
+                data,
+            })
+        };
+        assert_eq!((error(Some("[1]")).bytes(), error(None).bytes()), (6, 3));
+        assert_eq!((State::Completed("{}".into()).bytes(), State::Working.bytes()), (2, 0));
+    }
+}

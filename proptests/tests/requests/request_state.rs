@@ -36,6 +36,17 @@ fn sealer(key: u64) -> StateSealer<Toy> {
     StateSealer::new(Toy(key))
 }
 
+/// A sealer may borrow its key.
+#[test]
+fn a_borrowed_authenticator_is_the_same() {
+    let toy = Toy(7);
+    let borrowed = &toy;
+    let tag = Authenticator::tag(&borrowed, b"m");
+    assert_eq!(tag, toy.tag(b"m"));
+    assert!(Authenticator::verify(&borrowed, b"m", &tag));
+    assert!(!Authenticator::verify(&borrowed, b"n", &tag));
+}
+
 /// A request that a server in a session receives.
 fn request(principal: u64, method: &str, params: &str) -> Request<'static> {
     let mut side = ServerSide::ready(Revision::V2025_11_25);

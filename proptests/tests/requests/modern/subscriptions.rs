@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::config::Listening;
 use mcp_sansio::error::ViolationKind;
-use mcp_sansio::event::CancelCause;
+use mcp_sansio::event::{CancelCause, Subscribed};
 use mcp_sansio::model::method::ToolsChanged;
 use mcp_sansio::model::{ListChanged, LogParams, LoggingLevel, SubscriptionFilter};
 use mcp_sansio::progress::{Progress, ProgressReport};
@@ -263,6 +263,18 @@ fn a_server_that_ends_says_so_once() {
         assert_eq!(side.outcomes(), []);
         assert_eq!(side.sent(), [""; 0]);
     }
+}
+
+/// A host that grants subscriptions itself reports them as the machine does.
+#[test]
+fn the_event_of_a_subscription_is_made_of_its_request() {
+    let mut side = asking();
+    let listen = request(&mut side, &listen("1", TOOLS));
+    let subscribed = Subscribed::of(&listen).unwrap();
+    assert_eq!((subscribed.id, subscribed.context), (listen.id, listen.context));
+    assert_eq!(subscribed.requested.as_json(), format!("{{{TOOLS}}}"));
+    let list = request(&mut side, &modern_request("2", "tools/list", ""));
+    assert_eq!(Subscribed::of(&list), None);
 }
 
 /// Proves M-SUB-24, M-PROG-09, M-LOG-03: a subscription has neither progress nor log messages.

@@ -43,6 +43,17 @@ fn all_tasks_together_have_so_many_bytes() {
     assert_eq!(stage.tasks.bytes(), 0);
 }
 
+#[test]
+fn a_removed_task_returns_its_own_bytes() {
+    let mut stage = Stage::<ServerSide>::with(|config| config.notify = false);
+    let [first, _, third] = ["a", "b", "c"].map(|id| stage.begin(id));
+    let three = stage.tasks.bytes();
+    assert!(stage.tasks.remove(third));
+    assert_eq!(stage.tasks.bytes(), three / 3 * 2);
+    assert!(stage.tasks.remove(first));
+    assert_eq!(stage.tasks.bytes(), three / 3);
+}
+
 /// The answers to the input of a task count at once, those without room are refused, and the keys of past input count
 /// as long as the task.
 ///

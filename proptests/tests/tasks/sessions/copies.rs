@@ -149,6 +149,10 @@ fn a_refreshed_copy_answers_who_waits() {
         let message = r#""status":"working","statusMessage":"half""#;
         let settled = other.settled_messages();
         assert!(settled[0].contains(message) && settled.len() == 1, "{settled:?}");
+        one.tasks.set_poll_interval(key, Duration::from_secs(3), now).unwrap();
+        TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
+        let settled = other.settled_messages();
+        assert!(settled[0].contains("3000") && settled.len() == 1, "{settled:?}");
         one.complete(key);
         TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
         let settled = other.settled_messages();
@@ -390,6 +394,21 @@ fn a_copy_with_a_change_stays() {
     let text = serde_json::to_string(&stored(&one.tasks, "a")).unwrap();
     let foreign = serde_json::from_str(&text.replace(r#""owner":0"#, r#""owner":5"#)).unwrap();
     assert_eq!(TaskSharing::of(&mut other.tasks).refresh(foreign), Err(RestoreError::Present));
+}
+
+#[test]
+fn no_task_has_a_number_beyond_the_last() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    ["a", "b"].into_iter().for_each(|id| _ = stage.begin(id));
+    let last = |id| -> TaskRecord {
+        let mut record = serde_json::to_value(stored(&stage.tasks, id)).unwrap();
+        record["serial"] = (u64::MAX / 2).into();
+        serde_json::from_value(record).unwrap()
+    };
+    let mut other = Tasks::default();
+    TaskSharing::of(&mut other).begin();
+    other.restore(last("a")).unwrap();
+    assert_eq!(other.restore(last("b")), Err(RestoreError::Present));
 }
 
 #[test]
