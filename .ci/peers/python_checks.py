@@ -2,6 +2,7 @@
 
 import re
 
+import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
@@ -73,6 +74,13 @@ def refusal(tool, revision):
 def equal(left, right):
     if left != right:
         raise AssertionError(f"{left!r} is not {right!r}")
+
+
+async def until(condition):
+    """Waits until the condition holds, at most 10 seconds."""
+    with anyio.move_on_after(10):
+        while not condition():
+            await anyio.sleep(0.01)
 
 
 async def failing(code, awaitable):

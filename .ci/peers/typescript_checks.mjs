@@ -96,3 +96,10 @@ export const answers = (asked) => ({
     return { roots: [{ uri: "file:///somewhere" }] };
   },
 });
+
+/** Waits until the condition holds, at most 10 seconds. */
+export async function until(condition) {
+  for (let tries = 0; tries < 1000 && !condition(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
