@@ -87,9 +87,16 @@ impl<E: EventStore> Outboxes for Streams<E> {
     }
 
     fn has_reader(&self, route: Route) -> bool {
-        route != Route::Connection
-            || !matches!(self.kind, ConnectionKind::Session(_))
-            || self.table.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some())
+        match self.kind {
+            ConnectionKind::OneStream(_) => true,
+            _ if route != Route::Connection => true,
+            ConnectionKind::Session(_) => {
+                let standalone = self.table.streams.get(&STANDALONE);
+                standalone.is_some_and(|stream| stream.response.is_some())
+            }
+            // They have no stream for messages outside of an exchange.
+            ConnectionKind::Modern | ConnectionKind::ImplicitSession => false,
+        }
     }
 
     fn can_ask(&self, route: Route) -> bool {

@@ -1,5 +1,8 @@
 //! Assumed sessions: single requests of clients up to 2025-11-25, without a session id.
 
+use std::time::Duration;
+
+use mcp_sansio::config::KeepAlive;
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::SessionMode;
 use mcp_sansio::{CallError, CallOptions, Era, RevisionSet};
@@ -103,6 +106,24 @@ fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
         server.revisions = RevisionSet::MODERN;
     });
     assert_eq!(modern.post(POST, initialize("0", "2025-11-25")).status, 400);
+}
+
+/// A ping has no stream on which it could reach the client, so its absence says nothing.
+#[test]
+fn a_client_without_a_session_is_not_pinged() {
+    let mut site = Site::with(|http, server| {
+        http.sessions = SessionMode::Assumed;
+        let mut policy = KeepAlive::every(Duration::from_secs(20));
+        policy.close_after = Some(2);
+        server.connection.keep_alive = Some(policy);
+    });
+    let lines = replaced(POST, "MCP-Protocol-Version", "2025-11-25");
+    let (turn, request) = site.ask(&lines, &plain("1", "tools/list", ""));
+    for _ in 0..40 {
+        assert_eq!(site.elapse(5_000), []);
+    }
+    site.respond(request.id, r#"{"tools":[]}"#);
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
 }
 
 /// A disconnect is no cancellation in this mode either, and the server keeps nothing for a disconnected client.
