@@ -213,7 +213,10 @@ mod tests {
             assert_eq!(get(&[("Mcp-Method", b"x")], name), Field::Once("x"));
         }
         assert_ne!(get(&[("a", b"TOOLS/LIST")], "a"), Field::Once("tools/list"));
-        assert_eq!(get(&[("Mcp-Methods", b"x"), ("Mcp-Metho", b"x")], "Mcp-Method"), Field::Absent);
+        for other in ["Mcp-Methods", "Mcp-Metho", "Mcp-MethMcp-Method", "od"] {
+            assert_eq!(get(&[(other, b"x")], "Mcp-Method"), Field::Absent, "{other}");
+            assert_eq!(get(&[("Mcp-Method", b"x")], other), Field::Absent, "{other}");
+        }
     }
 
     #[test]

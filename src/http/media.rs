@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn accept_matches_listed_types_and_ranges_with_a_weight() {
         // The flags are the acceptance of JSON and of event streams.
-        let table: [(&[&str], bool, bool); 26] = [
+        let table: [(&[&str], bool, bool); 27] = [
             (&["application/json, text/event-stream"], true, true),
             (&["application/json", "text/event-stream"], true, true),
             (&["text/event-stream,application/json;charset=utf-8"], true, true),
@@ -188,6 +188,8 @@ mod tests {
             (&["application/json; a=\",text/event-stream,;q=0;\""], true, false),
             (&["application/json; a=\"\\\",text/event-stream,\\\"\""], true, false),
             (&["application/json;a=\"x\";q=0, text/event-stream"], false, true),
+            // Only quoted text has escapes.
+            (&["text/html\\, application/json"], true, false),
             (&[""], false, false),
             (&[", ,"], false, false),
             (&["json, text, *"], false, false),

@@ -61,3 +61,14 @@ fn tokens_are_accepted_by_the_rules() {
     }
     assert!(200 < accepted, "few tokens are valid: {accepted}");
 }
+
+/// The subject is not shown.
+#[test]
+fn debug_output_of_claims_names_no_user() {
+    let mut claims = Claims::new("https://as.example", "alice");
+    claims.audience = vec![RESOURCE.into()];
+    let shown = format!("{claims:?}");
+    let start = r#"Claims { issuer: "https://as.example", audience: ["https://mcp.example/mcp"], "#;
+    assert!(shown.starts_with(start) && shown.ends_with(", .. }"), "{shown}");
+    assert!(!shown.contains("alice"));
+}

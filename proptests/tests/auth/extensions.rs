@@ -1,8 +1,8 @@
 //! Clients that act on their own behalf, or for an organisation.
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchPurpose, Flow,
-    IdentityProvider, Secret, Stage, Verdict,
+    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchError, FetchPurpose,
+    Flow, IdentityProvider, Secret, Stage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -174,6 +174,28 @@ fn an_organisation_agrees_for_its_user() {
     assert_eq!(lab.released(), [(key, Verdict::Send)]);
     let saved = lab.saved.clone().expect("it is saved");
     assert!(!saved.to_text().expose().contains("jag"), "assertions are not kept");
+}
+
+/// The application has configured the identity provider itself, so it may be in a private network.
+#[test]
+fn a_private_identity_provider_is_asked() {
+    let mut config = config();
+    let provider = IdentityProvider::new("https://10.0.0.5/token", "idp-client").unwrap();
+    config.flow = Flow::Enterprise(provider);
+    config.clients.push(ConfiguredClient::new("c").secret("s"));
+    let mut lab = Lab::new(config);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    let Some(Effect::NeedAssertion { job }) = lab.effect() else {
+        panic!("no assertion is wanted")
+    };
+    lab.authorizer.assertion_given(job, &Secret::new("id-token"), ID_TOKEN, lab.now);
+    let fetch = lab.fetch();
+    assert_eq!(fetch.url, "https://10.0.0.5/token");
+    // A failure names the server that has caused it.
+    lab.fail(&fetch, FetchError::TooLarge);
+    let place = "the identity provider";
+    assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
 }
 
 /// Proves A-EXT-05: the issued token must have the requested type.

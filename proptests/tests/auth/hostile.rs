@@ -1,8 +1,10 @@
 //! Hostile inputs, and events in the most harmful order.
 
-use mcp_sansio::auth::{FetchPolicy, Redirected, Scopes, UrlError, WebUrl};
+use mcp_sansio::auth::{
+    AuthorizationFailure, FetchPolicy, IssuerPlace, Redirected, Scopes, UrlError, WebUrl,
+};
 
-use crate::kit::{Lab, config, tokens};
+use crate::kit::{ISSUER, Lab, PRM_PLACE, config, tokens};
 
 /// Proves A-REF-08: a refresh that is under way does not restore the tokens of a user who has logged out.
 #[test]
@@ -73,4 +75,32 @@ fn a_very_long_list_of_scopes_is_read() {
     let scopes = Scopes::parse(&text.join(" "));
     assert_eq!(scopes.iter().count(), text.len());
     assert!(scopes.covers(&scopes.union(&scopes)));
+}
+
+/// The output may go to a log, and a query may hold secrets.
+#[test]
+fn debug_output_of_a_fetch_shows_its_place() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    let mut fetch = lab.fetch();
+    let job = fetch.job;
+    fetch.url.push_str("?secret");
+    let expected = format!(
+        r#"Fetch {{ job: {job:?}, purpose: ResourceMetadata, method: "GET", url: {PRM_PLACE:?}, .. }}"#
+    );
+    assert_eq!(format!("{fetch:?}"), expected);
+}
+
+/// A failure tells where the wrong issuer is named.
+#[test]
+fn the_place_of_an_issuer_is_shown() {
+    for (place, shown) in [
+        (IssuerPlace::Metadata, "the metadata of the authorization server"),
+        (IssuerPlace::Response, "the answer of the authorization server"),
+        (IssuerPlace::Client, "the configured client id"),
+    ] {
+        let failure = AuthorizationFailure::IssuerMismatch { place, expected: ISSUER.into() };
+        let expected = format!("{shown} is of another issuer than {ISSUER:?}, or names none");
+        assert_eq!(failure.to_string(), expected);
+    }
 }

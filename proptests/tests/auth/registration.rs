@@ -1,8 +1,9 @@
 //! Obtaining a client id.
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, AuthorizerConfig, ClientMetadata, ConfiguredClient, Effect, FetchPurpose,
-    IssuerPlace, LoginMaterial, OAuthErrorCode, Redirected, SigningKey, Stage, Verdict,
+    AuthorizationFailure, AuthorizerConfig, ClientMetadata, ConfiguredClient, Effect, FetchError,
+    FetchPurpose, IssuerPlace, LoginMaterial, OAuthErrorCode, Redirected, SigningKey, Stage,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -142,6 +143,60 @@ fn a_client_whose_secret_has_run_out_is_registered_again() {
     lab.wait(100);
     assert_eq!(again(&mut lab), None, "it has run out");
     assert_eq!(lab.fetch().purpose, FetchPurpose::Registration);
+}
+
+/// Proves A-REG-14: the time is exact, and zero means that the secret does not expire.
+#[test]
+fn a_registered_secret_expires_at_its_time() {
+    for (expires_after, elapsed, is_known) in
+        [(Some(100), 99, true), (Some(100), 100, false), (None, 1_000_000, true)]
+    {
+        let mut lab = Lab::new(config());
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        let expires =
+            expires_after.map_or(0, |seconds: u64| lab.now.since_epoch().as_secs() + seconds);
+        let client =
+            json!({ "client_id": "c1", "client_secret": "s", "client_secret_expires_at": expires });
+        lab.serve(201, &client);
+        lab.opened();
+        lab.authorizer.abandoned(lab.now);
+        lab.failure();
+        lab.wait(elapsed);
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        assert_eq!(lab.prepared().is_some(), is_known, "{expires_after:?} {elapsed}");
+    }
+}
+
+/// A client that is identified by its document has nothing to save.
+#[test]
+fn the_url_of_a_document_is_not_saved() {
+    let mut config = config();
+    // The shortest path of a document.
+    config.metadata_document("https://client.example/c").unwrap();
+    let mut server = server_metadata();
+    server["client_id_metadata_document_supported"] = json!(true);
+    let mut lab = Lab::new(config);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    assert_eq!(lab.opened().get("client_id"), "https://client.example/c");
+    assert_eq!(lab.saved, None);
+}
+
+/// A failure names the server that has caused it.
+#[test]
+fn a_registration_response_that_is_too_long_is_refused() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    let fetch = lab.fetch();
+    lab.fail(&fetch, FetchError::TooLarge);
+    let place = "the registration endpoint";
+    assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
 }
 
 /// Proves A-REG-08, A-REG-15.

@@ -1,7 +1,7 @@
 //! Additional scopes for some operations.
 
 use mcp_sansio::Revision;
-use mcp_sansio::auth::{AuthorizationFailure, Redirected, Stage, Verdict};
+use mcp_sansio::auth::{AuthorizationFailure, Effect, Redirected, Stage, Verdict};
 use serde_json::json;
 
 use crate::kit::{Lab, Opened, config, resource_metadata, server_metadata, tokens};
@@ -130,4 +130,27 @@ fn a_denied_step_up_keeps_the_existing_token() {
     assert_eq!(lab.back(&query), Redirected::Failed);
     assert!(matches!(lab.failure(), AuthorizationFailure::Denied(_)));
     assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+}
+
+/// Without a step-up, a request that needs more scopes fails.
+#[test]
+fn a_client_need_not_step_up() {
+    let mut config = config();
+    config.most_step_ups = 0;
+    let mut lab = logged_in(config);
+    lab.refused_for(403, MORE, "tools/call x");
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
+}
+
+/// A login in place of a refused refresh asks for the scopes of the earlier login, if the server names no others.
+#[test]
+fn a_new_login_asks_for_the_earlier_scopes() {
+    let mut lab = logged_in(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.claim(None);
+    lab.serve(400, &json!({ "error": "invalid_grant" }));
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    lab.prepared();
+    assert_eq!(lab.opened().get("scope"), "read");
 }

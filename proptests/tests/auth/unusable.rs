@@ -44,6 +44,37 @@ fn a_document_with_a_repeated_member_is_refused() {
     assert_eq!(next.url, "https://mcp.example/.well-known/oauth-protected-resource");
 }
 
+/// A body may have the length that the configuration allows.
+#[test]
+fn a_document_that_is_too_long_is_refused() {
+    let document = resource_metadata().to_string();
+    for most_bytes in [document.len(), document.len() - 1] {
+        let mut config = config();
+        config.most_bytes = most_bytes;
+        let mut lab = Lab::new(config);
+        lab.refused(401, "Bearer");
+        let fetch = lab.fetch();
+        lab.answer_text(&fetch, 200, &document);
+        if most_bytes == document.len() {
+            assert_eq!(lab.fetch().purpose, FetchPurpose::ServerMetadata);
+        } else {
+            let place = "the metadata of the server";
+            assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
+        }
+    }
+}
+
+/// An error of OAuth comes with the status of an error.
+#[test]
+fn an_error_with_another_status_is_unexpected() {
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser("Bearer");
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 302, &json!({ "error": "invalid_grant" }));
+    let place = "the token endpoint";
+    assert_eq!(lab.failure(), AuthorizationFailure::UnexpectedStatus { place, status: 302 });
+}
+
 /// The metadata of the resource name an authorization server by a text that is no URL.
 #[test]
 fn an_issuer_that_is_no_url_is_refused() {

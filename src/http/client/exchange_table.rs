@@ -122,3 +122,31 @@ impl ExchangeTable {
         all.filter_map(|(number, exchange)| Some((*number, opening(exchange)?))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pending_call::PendingCall;
+    use super::*;
+    use crate::handle::{ConnectionNumber, SlotKey};
+
+    #[test]
+    fn an_exchange_is_in_the_indexes_while_it_is_in_the_table() {
+        let [first, second] = [0, 1].map(|generation| {
+            CallId(SlotKey { connection: ConnectionNumber::default(), index: 0, generation })
+        });
+        let exchange = |call| Exchange::new(Purpose::Request(PendingCall::new(call, "1")), true);
+        let [one, two] = [1, 2].map(ExchangeNumber);
+        let mut table = ExchangeTable::default();
+        table.insert(one, exchange(first));
+        assert_eq!((table.waits_for(first), table.waits_for(second)), (Some(one), None));
+        // The second call has the place of the first one, whose exchange is still open.
+        table.insert(two, exchange(second));
+        assert_eq!((table.waits_for(first), table.waits_for(second)), (None, Some(two)));
+        table.remove(&one);
+        assert_eq!(table.waits_for(second), Some(two));
+        table.set_due(two, Some(Instant::from_millis(1)));
+        assert_eq!(table.next_due(), Some((Instant::from_millis(1), two)));
+        table.remove(&two);
+        assert_eq!(table, ExchangeTable::default(), "the indexes are empty as well");
+    }
+}

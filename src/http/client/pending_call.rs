@@ -83,3 +83,23 @@ impl CalledTool {
         Some(Self { tool: tool.to_str().into_owned(), identity })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(method: &str) -> Option<CalledTool> {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":5,"method":"{method}","params":{{"name":"b","_meta":{{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        );
+        CalledTool::read(&HeaderSource::read(call.as_bytes()))
+    }
+
+    #[test]
+    fn only_the_identity_of_a_client_is_not_of_its_call_alone() {
+        let identity = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+        let expected = CalledTool { tool: "b".into(), identity: identity.into() };
+        assert!(called("tools/call") == Some(expected));
+        assert!(called("prompts/get").is_none());
+    }
+}

@@ -46,3 +46,26 @@ impl Refusals {
         self.kept.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::TransportFailureKind;
+
+    #[test]
+    fn the_first_refusals_are_kept() {
+        let refused = |status| TransportFailure {
+            status: Some(status),
+            ..TransportFailure::new(TransportFailureKind::Refused)
+        };
+        let mut refusals = Refusals::default();
+        for status in 400..410 {
+            refusals.note(if status < 403 { "POST" } else { "GET" }, &refused(status));
+        }
+        let kept = refusals.as_slice().iter().filter_map(|refusal| refusal.failure.status);
+        assert!(kept.eq(400..408));
+        assert_eq!(refusals.latest_of_post(), Some(&refused(402)));
+        refusals.clear();
+        assert_eq!((refusals.as_slice(), refusals.latest_of_post()), (&[][..], None));
+    }
+}

@@ -120,3 +120,21 @@ fn ended(refresh: &Refresh, is_mended: bool, limits: &Limits) -> Option<Arrived<
     let end = refresh.end(is_mended, limits)?;
     Some(Arrived::Ended { call: refresh.call(), end })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::{ConnectionNumber, SlotKey};
+
+    #[test]
+    fn a_call_to_be_repeated_is_taken_once_or_forgotten() {
+        let [one, other] = [0, 1].map(|index| {
+            CallId(SlotKey { connection: ConnectionNumber::default(), index, generation: 0 })
+        });
+        let mut calls = ToolCalls::new(1);
+        calls.mended.extend([one, other]);
+        assert!(calls.take_mended(one) && !calls.take_mended(one));
+        calls.forget_mended();
+        assert!(!calls.take_mended(other));
+    }
+}

@@ -156,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn debug_output_of_a_refresh_shows_no_message() {
+        let shown = format!("{:?}", refresh());
+        assert!(shown.starts_with("Refresh { call: PendingCall { call: "), "{shown}");
+        assert!(shown.ends_with(", id: \"5\", .. }, .. }"), "{shown}");
+    }
+
+    #[test]
     fn a_list_without_an_end_is_given_up() {
         let mut refresh = refresh();
         let endless = page("1", "a");

@@ -84,6 +84,8 @@ mod tests {
             ("/messages?id=1", Some("http://a.b:8/messages?id=1")),
             ("messages", Some("http://a.b:8/x/messages")),
             ("?id=1", Some("http://a.b:8/x/sse?id=1")),
+            ("1:2", Some("http://a.b:8/x/1:2")),
+            ("m/a:b", Some("http://a.b:8/x/m/a:b")),
             ("http://a.b:8/m#part", Some("http://a.b:8/m")),
             ("HTTP://A.B:8/m", Some("HTTP://A.B:8/m")),
             ("//a.b:8/m", Some("http://a.b:8/m")),

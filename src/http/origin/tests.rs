@@ -55,6 +55,8 @@ fn a_local_server_is_called_by_local_names() {
         "",
         ":80",
         "localhost, localhost",
+        "]",
+        "]:80",
         "é",
     ];
     for host in foreign {
@@ -78,11 +80,20 @@ fn of_several_hosts_all_have_to_be_allowed() {
 #[test]
 fn hosts_can_be_allowed() -> Result<(), InvalidName> {
     let policy = HostPolicy::none().allow("mcp.example.com")?.allow("b_1.example:8080")?;
-    let policy = policy.allow("[2001:DB8::1]")?;
-    for host in ["MCP.Example.com:9", "mcp.example.com", "b_1.example:8080", "[2001:db8::1]:443"] {
+    let policy = policy.allow("[2001:DB8::1]")?.allow("[2001:db8::]:443")?;
+    let allowed = [
+        "MCP.Example.com:9",
+        "mcp.example.com",
+        "b_1.example:8080",
+        "[2001:db8::1]:443",
+        "[2001:db8::]:443",
+    ];
+    for host in allowed {
         assert!(has_host(&policy, &[host], None), "{host}");
     }
-    for host in ["localhost", "b_1.example", "b_1.example:80", "x.mcp.example.com"] {
+    let refused =
+        ["localhost", "b_1.example", "b_1.example:80", "x.mcp.example.com", "[2001:db8::]:80"];
+    for host in refused {
         assert!(!has_host(&policy, &[host], None), "{host}");
     }
     for host in ["", "a b", "https://a", "a/", "a:*", "a:", "[::g]", "*", "é"] {
@@ -156,9 +167,20 @@ fn a_request_without_an_origin_is_accepted() {
 
 #[test]
 fn only_origins_can_be_allowed() {
-    for origin in
-        ["", "null", "a", "https://a/", "https://a b", "https://é", "https://*.a", "https://"]
-    {
+    let others = [
+        "",
+        "null",
+        "a",
+        "https://a/",
+        "https://a b",
+        "https://é",
+        "https://*.a",
+        "https://",
+        "://a",
+        "1http://a",
+        "ht_tp://a",
+    ];
+    for origin in others {
         assert_eq!(OriginPolicy::none().allow(origin), Err(InvalidName), "{origin}");
     }
 }

@@ -283,9 +283,11 @@ fn an_integer_header_is_decimal_and_within_the_safe_range() {
 #[test]
 fn a_value_of_another_type_is_sent_as_it_is_if_it_is_plain() {
     let params = with(FLAT).unwrap();
-    let table: [(&str, &[(&str, &str)]); 8] = [
+    let table: [(&str, &[(&str, &str)]); 10] = [
         (r#"{"region":7}"#, &[("Region", "7")]),
         (r#"{"region":1.50}"#, &[("Region", "1.50")]),
+        (r#"{"region":1.0}"#, &[("Region", "1.0")]),
+        (r#"{"region":9007199254740992}"#, &[("Region", "9007199254740992")]),
         (r#"{"region":true}"#, &[("Region", "true")]),
         (r#"{"priority":"high"}"#, &[("Priority", "high")]),
         (r#"{"priority":1.5}"#, &[("Priority", "1.5")]),
@@ -381,6 +383,8 @@ fn integers_are_compared_as_numbers() {
         ("42", "42.5", false),
         ("42", "-42", false),
         ("42", "43", false),
+        ("42", "0", false),
+        ("0", "42", false),
         ("42", "", false),
         ("42", "42 0", false),
     ];

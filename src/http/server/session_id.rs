@@ -89,6 +89,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn both_halves_of_an_id_count_for_its_number() {
+        let id = |high: u64, low: u64| SessionId(u128::from(high) << 64 | u128::from(low));
+        let mixed = mix(1);
+        let numbers = [id(1, 0), id(1, mixed), id(1, !mixed), id(2, 0)].map(SessionId::number);
+        assert_eq!(numbers, [mixed, 0, u64::MAX, mix(2)]);
+    }
+
+    #[test]
+    fn debug_output_of_a_session_id_shows_no_digit() {
+        assert_eq!(alloc::format!("{:?}", SessionId::from_random([7; 16])), "SessionId(..)");
+    }
+
+    #[test]
     fn only_the_digits_that_are_written_are_parsed() {
         const ID: [u8; 32] = *b"0123456789abcdeffedcba9876543210";
         let id =

@@ -52,3 +52,28 @@ impl fmt::Debug for SpareStream {
         formatter.debug_struct("SpareStream").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Framing;
+    use crate::limits::Limits;
+
+    #[test]
+    fn the_next_stream_has_the_memory_of_a_removed_one() {
+        let outbox = || Outbox::new(Framing::Messages, &Limits::default());
+        let (early, late) = (Instant::from_millis(1), Instant::from_millis(2));
+        let mut spare = SpareStream::default();
+        assert!(spare.take(early).is_none());
+        let mut stream = Box::new(Stream::new(outbox(), early));
+        stream.status = 404;
+        let place = core::ptr::from_ref(&*stream);
+        spare.keep(stream, outbox());
+        assert!(spare.clone().take(late).is_none(), "a clone is empty");
+        assert_eq!(alloc::format!("{spare:?}"), "SpareStream { .. }");
+        let next = spare.take(late);
+        assert_eq!(next.as_deref().map(core::ptr::from_ref), Some(place));
+        assert_eq!(next.as_deref(), Some(&Stream::new(outbox(), late)));
+        assert!(spare.take(late).is_none());
+    }
+}

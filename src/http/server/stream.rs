@@ -237,3 +237,22 @@ impl Stream {
 const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
 /// The start of a cancellation, as this side writes it.
 const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_of_a_response_shows_its_form_alone() {
+        for (form, shown) in [
+            (Form::Undecided, "Undecided"),
+            (Form::Whole(b"secret".to_vec()), "Whole"),
+            (Form::Events, "Events"),
+            (Form::Over, "Over"),
+        ] {
+            let response = Response { form, ..Response::new(Instant::EPOCH) };
+            let expected = alloc::format!("Response {{ form: {shown:?}, .. }}");
+            assert_eq!(alloc::format!("{response:?}"), expected);
+        }
+    }
+}

@@ -383,3 +383,35 @@ impl<E: EventStore> Streams<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams() -> Streams {
+        let (config, limits) = (Arc::default(), Limits::default());
+        Streams::new(config, &limits, ConnectionKind::ImplicitSession, MemoryEvents::default())
+    }
+
+    #[test]
+    fn no_post_has_the_number_of_the_standalone_stream() {
+        let mut streams = streams();
+        streams.table.next_number = u32::MAX;
+        let numbers = [(); 3].map(|()| streams.begin(Instant::EPOCH).stream());
+        assert_eq!(numbers, [u32::MAX, STANDALONE + 1, STANDALONE + 2]);
+    }
+
+    #[test]
+    fn a_released_connection_keeps_no_memory_for_a_stream() {
+        for releases in [false, true] {
+            let mut streams = streams();
+            let response = streams.begin(Instant::EPOCH);
+            streams.received(response);
+            streams.forget(response.stream);
+            if releases {
+                streams.release();
+            }
+            assert_eq!(streams.table.spare.take(Instant::EPOCH).is_none(), releases);
+        }
+    }
+}

@@ -231,6 +231,24 @@ fn the_sse_decoder_buffer_is_bounded_and_released() {
 }
 
 #[test]
+fn a_started_event_is_not_released() {
+    let mut decoder = SseDecoder::new(100);
+    for part in ["da", "ta: a", "\n", "data: ", "b\n"] {
+        assert!(decoder.next(&mut part.as_bytes()).is_none());
+        decoder.release();
+    }
+    assert!(decoder.next(&mut &b"id: 1"[..]).is_none());
+    assert_eq!(format!("{decoder:?}"), "SseDecoder { waiting: 19, skipping: false, .. }");
+    let event = decoder.next(&mut &b"\n\n"[..]).unwrap().unwrap();
+    assert_eq!((event.data, event.last_event_id), (Some(&b"a\nb"[..]), "1"));
+    let [line, data, ..] = decoder.capacities();
+    assert!(0 < line && 0 < data);
+    decoder.release();
+    assert_eq!(decoder.capacities().get(..2), Some(&[0, 0][..]));
+    assert_eq!(decoder.last_event_id(), "1");
+}
+
+#[test]
 fn a_warm_decoder_asks_for_no_memory() {
     let text = b"event: message\nid: 1234\ndata: {\"a\":\ndata: 1}\n\n";
     let mut decoder = SseDecoder::new(1000);

@@ -6,7 +6,7 @@ use mcp_sansio::error::{
 use mcp_sansio::event::UnmatchedCause;
 use mcp_sansio::{ClientConfig, ClientEvent, ErrorCode, Outcome, Revision};
 
-use mcp_sansio::http::{Headers, HttpClientConfig};
+use mcp_sansio::http::{Arrived, Headers, HttpClientConfig};
 use mcp_sansio_proptests::config;
 
 use super::kit::{EVENTS, JSON, Side, URL, complete, ended, error, result};
@@ -228,6 +228,47 @@ fn any_success_takes_a_notification() {
             }
         }
     }
+}
+
+/// A host can log a notification that the server did not accept.
+#[test]
+fn a_notification_that_was_not_taken_is_reported_to_the_host() {
+    let notified = || {
+        let mut side = Side::modern();
+        side.http
+            .with(|client, out| client.notify_method("notifications/x", &(), None, out))
+            .unwrap();
+        let sent = side.sent_one();
+        (side, sent.exchange)
+    };
+    let (mut side, exchange) = notified();
+    let now = side.now;
+    side.http.with(|_, transport| {
+        let mut reader = transport.head(exchange, 400, Headers::from(&[][..]), now).unwrap();
+        let refused = Some(Arrived::NotTaken { status: Some(400) });
+        assert_eq!(transport.end(&mut reader, now), refused);
+    });
+    let (mut side, exchange) = notified();
+    let failed = side.http.with(|_, transport| transport.failed(exchange, None, now));
+    assert_eq!(failed, Some(Arrived::NotTaken { status: None }));
+    assert_eq!(side.http.transport().exchanges(), 0);
+}
+
+/// A response that is malformed ends its call, and the stream is of no use any more.
+#[test]
+fn a_malformed_response_on_a_stream_ends_its_exchange() {
+    let mut side = Side::modern();
+    let (call, sent) = side.asks("tools/list", "{}");
+    let mut stream = side.stream(&sent);
+    let mut events = side.says(&mut stream, &result(2, "5"));
+    events.extend(side.due());
+    let is_end = |event: &ClientEvent<'_>| {
+        matches!(event, ClientEvent::CallEnded(ended)
+            if ended.call == call && matches!(ended.outcome, Outcome::Malformed { .. }))
+    };
+    assert!(events.iter().any(is_end), "{events:?}");
+    side.aborts(sent.exchange);
+    assert_eq!(side.http.transport().exchanges(), 0);
 }
 
 /// Proves H-HTTP-110.

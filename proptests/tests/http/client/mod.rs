@@ -1,7 +1,9 @@
 //! A client behind HTTP: its requests, and its interpretation of responses.
 
 mod answers;
+mod batches;
 mod broken_off;
+mod debug_output;
 mod eras;
 mod kit;
 mod one_stream;

@@ -107,6 +107,17 @@ fn the_endpoint_is_set_once_and_only_on_the_same_origin() {
     }
 }
 
+/// Streamable HTTP alone has header fields for the session, whatever revision is agreed on.
+#[test]
+fn messages_to_the_endpoint_name_no_session() {
+    let (mut side, _, mut stream) = streaming();
+    assert_eq!(side.chunk(&mut stream, ENDPOINT), []);
+    let opening = side.sent_one();
+    assert_eq!(side.answer(&opening, 202, &[("Mcp-Session-Id", "s-1")], ""), []);
+    side.says(&mut stream, &result(1, &session(Revision::V2025_06_18)));
+    assert_eq!(side.sent_one().text(), request("POST", POSTS, &[], INITIALIZED));
+}
+
 /// Proves H-HTTP-215.
 #[test]
 fn only_the_stream_delivers_results_of_posted_requests() {

@@ -3,7 +3,7 @@
 use mcp_sansio::call::{Cancellation, Timeout};
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
 use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, UnmatchedCause};
-use mcp_sansio::http::{HttpClientConfig, ResponseReader};
+use mcp_sansio::http::{Arrived, HttpClientConfig, ResponseReader};
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{CallId, CallOptions, Cause, ClientEvent, Outcome, Revision};
 use std::time::Duration;
@@ -219,6 +219,33 @@ fn the_stream_of_a_session_is_asked_for_again() {
     side.asks("tools/list", "{}");
 }
 
+/// A request for the stream of a session that could not be sent is sent again.
+#[test]
+fn a_stream_that_could_not_be_asked_for_is_asked_for_again() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    assert_eq!(side.failed(&listening), []);
+    side.elapse(999);
+    side.does_nothing();
+    side.elapse(1);
+    assert_eq!(side.sent_one().text(), get(&[SESSION, VERSION]));
+}
+
+/// A response on the stream of the session aborts the exchange of its request.
+#[test]
+fn a_response_on_another_stream_ends_the_exchange_of_its_request() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    let (_, sent) = side.asks("tools/list", "{}");
+    let (answer, now) = (format!("data: {}\n\n", result(2, r#"{"tools":[]}"#)), side.now);
+    side.http.with(|_, transport| {
+        assert_eq!(transport.exchanges(), 2);
+        let arrived = transport.chunk(&mut stream, &mut answer.as_bytes(), now);
+        assert!(matches!(arrived, Some(Arrived::Messages { .. })), "{arrived:?}");
+        assert_eq!(transport.exchanges(), 1, "the stream");
+    });
+    side.aborts(sent.exchange);
+}
+
 /// The delay that the server asks for counts as long as its streams deliver messages.
 #[test]
 fn streams_with_messages_keep_their_delay() {
@@ -314,6 +341,23 @@ fn news(events: Vec<ClientEvent<'static>>) -> (CallId, SubscriptionNews<'static>
         [ClientEvent::Subscription(update)] => (update.call, update.news.clone()),
         other => panic!("{other:?}"),
     }
+}
+
+/// A response that is malformed ends its subscription, and the stream is of no use any more.
+#[test]
+fn a_subscription_that_has_ended_has_no_stream() {
+    let mut side = Side::modern();
+    let (call, sent) = subscribed(&mut side);
+    let mut stream = side.stream(&sent);
+    let mut events = side.says(&mut stream, &result(2, "5"));
+    events.extend(side.due());
+    let is_end = |event: &ClientEvent<'_>| {
+        matches!(event, ClientEvent::Subscription(update)
+            if update.call == call && matches!(update.news, SubscriptionNews::Ended(_)))
+    };
+    assert!(events.iter().any(is_end), "{events:?}");
+    side.aborts(sent.exchange);
+    assert_eq!(side.http.transport().exchanges(), 0);
 }
 
 fn granted(tag: &str) -> String {

@@ -3,7 +3,7 @@
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{Cause, ClientEvent, ConnectionNumber, Outcome, RespondError, Revision};
+use mcp_sansio::{Cause, ClientEvent, ConnectionNumber, Outcome, Phase, RespondError, Revision};
 use mcp_sansio_proptests::config;
 
 use super::kit::{
@@ -238,6 +238,8 @@ fn a_session_that_cannot_be_opened_again_is_the_end() {
     let opening = side.sent_one();
     // A 404 to a request without a session id is no loss of a session.
     assert_eq!(side.answer(&opening, 404, &[JSON], &error(1, -32001)).len(), 1);
+    assert_eq!(side.http.client().phase(), Phase::Closed);
+    assert!(side.acts().is_empty() && !side.http.is_over(), "an event is left");
     assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
     assert!(side.acts().is_empty());
     assert!(side.http.is_over());
@@ -291,6 +293,7 @@ fn a_session_is_over_after_any_response_to_delete() {
         assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
         let farewell = side.sent_one();
         assert_eq!(farewell.text(), request("DELETE", URL, &[SESSION, VERSION], ""));
+        assert_eq!(side.http.transport().session_id(), None);
         assert!(!side.http.is_over());
         assert_eq!(side.answer(&farewell, status, &[], ""), []);
         assert!(side.http.is_over(), "{status}");

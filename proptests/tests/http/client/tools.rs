@@ -64,6 +64,39 @@ fn tools_that_cannot_be_called_are_not_listed() {
     side.asks("tools/call", r#"{"name":"bad0","arguments":{}}"#);
 }
 
+/// The other tools stay as they are, in their order.
+///
+/// Proves H-HTTP-70.
+#[test]
+fn tools_beside_an_invalid_one_are_listed() {
+    let mut side = Side::modern();
+    let [one, other] =
+        ["one", "other"].map(|name| format!(r#"{{"name":"{name}","inputSchema":{{}}}}"#));
+    let listed = lists(&mut side, &format!("{one} , {},{other}", invalid()[0]));
+    let expected = format!(
+        r#"{{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{one},{other}]}}"#
+    );
+    assert_eq!(listed, expected);
+}
+
+/// The annotations of a limited number of tools are known: those of the latest.
+#[test]
+fn the_known_tools_are_bounded() {
+    let mut http = HttpClientConfig::new(URL);
+    http.most_tools = 2;
+    let mut side = Side::modern_with(http);
+    for (names, known) in [(&["a", "b"][..], ["a", "b"]), (&["b", "c"], ["b", "c"])] {
+        let tool = |name: &&str| TOOL.replace(r#""name":"t""#, &format!(r#""name":"{name}""#));
+        lists(&mut side, &names.iter().map(tool).collect::<Vec<_>>().join(","));
+        for name in ["a", "b", "c"] {
+            let (_, sent) =
+                side.asks("tools/call", &CALL.replace(r#""t""#, &format!(r#""{name}""#)));
+            let expected = known.contains(&name).then_some("r");
+            assert_eq!(sent.header("Mcp-Param-Region"), expected, "{name} of {names:?}");
+        }
+    }
+}
+
 /// Proves H-HTTP-70.
 #[test]
 fn tools_are_left_out_of_events_as_well() {
@@ -281,6 +314,15 @@ fn a_call_can_be_cancelled_while_the_tools_are_listed() {
     assert_eq!(given_up, Ok(Cancellation::Notified));
     side.aborts(listing.exchange);
     assert_eq!(side.json(&listing, &page(2, 0, &format!(r#""tools":[{TOOL}]"#))), []);
+    // Meanwhile the cancellation of another call is none of this one.
+    let (_, sent) = side.asks("tools/call", CALL);
+    side.json(&sent, &error(3, -32020));
+    let listing = side.sent_one();
+    let (other, beside) = side.asks("prompts/list", "{}");
+    side.http.with(|client, out| client.cancel(other, None, out)).unwrap();
+    side.aborts(beside.exchange);
+    assert_eq!(side.json(&listing, &page(3, 0, &format!(r#""tools":[{TOOL}]"#))), []);
+    is_again(&side.sent_one(), 5);
     side.does_nothing();
     // The client does not do so in a session, nor for methods other than `tools/call`.
     let mut side = Side::session(Revision::V2025_11_25);

@@ -188,6 +188,9 @@ fn sessions_are_found_and_taken_out_by_their_principals_only() {
         assert_eq!(sessions.remove(id, stranger), None);
         assert_eq!(sessions.get(id, stranger, NOW), None);
     }
+    // A look at the session is no use of it.
+    assert_eq!(sessions.peek(id), Some(&"it"));
+    assert_eq!(sessions.peek(SessionId::from_random([2; 16])), None);
     // The strangers have not made the session ready either.
     let later = NOW + Duration::from_secs(10);
     assert_eq!(sessions.poll_timeout(), Some(later));
@@ -273,6 +276,28 @@ fn idle_sessions_make_room_when_there_is_none() {
     site.respond(request.id, r#"{"content":[]}"#);
     assert_eq!(site.read_response(turn).status, 200);
     assert_eq!(alive(&mut site), [200, 404, 200]);
+}
+
+/// A session in use is not idle, even if the time until a session is displaced is zero.
+#[test]
+fn a_session_in_use_is_not_displaced_at_once() {
+    let mut config = HttpServerConfig::default();
+    (config.most_sessions, config.displaced_after) = (1, Duration::ZERO);
+    let mut sessions = Sessions::new(&config);
+    let (id, owner) = (SessionId::from_random([1; 16]), Principal::new(1));
+    assert_eq!(sessions.insert(id, owner, 1, NOW, |_| None), Ok(None));
+    assert!(sessions.get(id, owner, NOW).is_some());
+    let other = RequestSource::from(Principal::new(2));
+    let later = NOW + Duration::from_secs(1);
+    for (now, used_until, is_idle) in [
+        (later + Duration::from_secs(1), Some(later + Duration::from_nanos(1)), true),
+        (NOW, None, false),
+        (NOW, Some(NOW), false),
+        (later, Some(later), false),
+    ] {
+        let mut sessions = sessions.clone();
+        assert_eq!(sessions.has_room(other, now, |_| used_until), is_idle, "{used_until:?}");
+    }
 }
 
 /// A client at its own limit displaces neither its own ready sessions nor those of other clients.

@@ -8,11 +8,12 @@ use mcp_sansio::http::{
     ResponsePart, SavedHttpSession, SessionId, Sessions, Streams,
 };
 use mcp_sansio::json::Raw;
+use mcp_sansio::request::Requestor;
 use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{ConnectionNumber, Frame, Instant, Principal, RespondError, Server, ServerEvent};
 use mcp_sansio_proptests::config;
 
-use super::message::{fault, initialize, notification, other_version, plain, result};
+use super::message::{error, fault, initialize, notification, other_version, plain, result};
 use super::site::{Site, json, modern_headers, numbered, priming, replaced};
 
 const NOW: Instant = Instant::from_millis(1_000_000);
@@ -85,6 +86,64 @@ fn a_machine_of_one_message_serves_no_event_stream() {
     let again = streams.listen(None, NOW).unwrap_err();
     let text = "the session has an event stream already";
     is_refused(again, 409, None, text);
+}
+
+/// A connection waits for its first POST, and the end of the response to it is the end of the connection.
+#[test]
+fn a_connection_does_not_end_before_its_first_message() {
+    let validator = validator();
+    let (source, session) = (Principal::default(), SessionId::from_random([7; 16]));
+    for mut connection in [
+        validator.modern(NUMBER),
+        validator.session(NUMBER, session),
+        validator.assumed(NUMBER, None, source, NOW),
+    ] {
+        assert!(!connection.1.has_ended());
+        let (response, _) = post(&mut connection, r#"{"jsonrpc":"2.0","id":1,"method":"x/own"}"#);
+        assert!(!connection.1.has_ended());
+        assert_eq!(read(&mut connection.1, response).1, ResponsePart::End);
+        assert!(connection.1.has_ended());
+    }
+}
+
+/// The numbers of streams begin at 1, also if a saved session says otherwise, and all of them can be reserved.
+#[test]
+fn a_restored_machine_has_numbers_for_its_streams() {
+    let mut site = Site::new();
+    site.open("2025-11-25");
+    let mut saved = site.http.save_sessions().remove(0);
+    let mut altered = serde_json::to_value(&saved).unwrap();
+    altered["nextStream"] = 0.into();
+    let altered: SavedHttpSession = serde_json::from_value(altered).unwrap();
+    saved.reserve_streams(u32::MAX);
+    for (saved, expected) in [(altered, 1), (saved, (1 << 31) - 1)] {
+        let (_, mut streams) = validator().restore(NUMBER, &saved, NOW).unwrap();
+        assert_eq!(streams.begin(NOW).stream(), expected);
+    }
+}
+
+/// An error that the machine finds in the form of a message has a status of HTTP.
+#[test]
+fn a_malformed_message_is_refused_with_400() {
+    for mut connection in [validator().modern(NUMBER), opened()] {
+        let (response, _) = post(&mut connection, r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#);
+        let part = connection.1.next(response, NOW, &mut Vec::new());
+        assert!(matches!(part, ResponsePart::Head(head) if head.status == 400), "{part:?}");
+        let (parts, _) = read(&mut connection.1, response);
+        assert_eq!(parts, [error("1", -32600, "jsonrpc must be \\\"2.0\\\"")]);
+    }
+}
+
+/// The connection of one modern message has one stream, so messages need no route.
+#[test]
+fn a_modern_message_needs_no_route() {
+    let (mut server, mut streams) = validator().modern(NUMBER);
+    let response = streams.begin(NOW);
+    let event = server.receive(r#"{"jsonrpc":"2.0","id":1,"method":5}"#, NOW, &mut streams);
+    event.iter().for_each(|event| streams.watch(event));
+    streams.received(response);
+    let expected = error("1", -32600, "method must be a string");
+    assert_eq!(read(&mut streams, response), (vec![expected], ResponsePart::End));
 }
 
 /// A saved session with an altered id is no session.
@@ -196,6 +255,20 @@ fn a_host_limits_the_bytes_of_a_stream() {
     session.1.release();
     assert_eq!(session.1.stream_count(), 0);
     assert!(!session.1.is_congested());
+}
+
+/// Tasks of a client without a principal belong to its session, and end with it.
+#[test]
+fn a_host_finds_the_owner_of_the_tasks_of_a_session() {
+    let mut session = opened();
+    let (_, event) = post(&mut session, r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
+    let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+    let owner = session.1.session_requestor();
+    assert!(matches!(owner, Some(Requestor::Session(_))), "{owner:?}");
+    assert_eq!(owner, Some(request.context.requestor));
+    let (_, modern) = validator_with(|http| http.standalone_bytes = 77).modern(NUMBER);
+    assert_eq!(modern.session_requestor(), None);
+    assert_eq!(modern.config().standalone_bytes, 77);
 }
 
 /// The sessions of a host know their client and are reached in the order of their ids.

@@ -2,6 +2,7 @@
 
 mod assumed;
 mod batches;
+mod debug_output;
 mod flood;
 mod headers;
 mod ladder;

@@ -352,6 +352,37 @@ fn unsent_events_of_disconnected_streams_are_bounded_in_bytes() {
     assert!(site.read_response(turn).is_over);
 }
 
+/// The oldest streams are forgotten until the others fit.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn unsent_events_of_disconnected_streams_may_fill_the_limit() {
+    let members = |length: usize| format!(r#""content":[],"x":"{}""#, "x".repeat(length));
+    let rest = result("7", &members(0)).len();
+    let most = 2 * (rest + 100);
+    let (mut site, session, turn, first) = calling(|http| http.kept_bytes = most);
+    site.disconnect(turn);
+    let mut calls = vec![first];
+    for id in ["8", "9"] {
+        let (turn, request) = site.ask(&in_session(&session), &call(id));
+        site.progress(request.id, 1);
+        site.read_response(turn);
+        site.disconnect(turn);
+        calls.push(request.id);
+    }
+    // The first two responses together are as long as the third.
+    for (call, length) in calls.into_iter().zip([100, 100, most - rest]) {
+        site.respond(call, &format!("{{{}}}", members(length)));
+    }
+    for last in ["3-1", "4-1"] {
+        let gone = resume(&mut site, &session, last);
+        assert_eq!(site.read_response(gone), no_event());
+    }
+    let kept = resume(&mut site, &session, "5-1");
+    let last = numbered("5-2", result("9", &members(most - rest)));
+    assert_eq!(site.read_response(kept), stream(&[last], true));
+}
+
 /// Proves H-HTTP-199.
 #[test]
 fn events_that_are_not_kept_any_more_cannot_be_passed_over() {

@@ -381,6 +381,20 @@ fn an_id_is_in_flight_once_in_a_session() {
     assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
 }
 
+/// The limit of requests in flight is no matter of HTTP.
+///
+/// Proves H-HR-19.
+#[test]
+fn a_request_too_many_is_refused_with_an_error() {
+    let mut site = Site::with(|_, server| server.connection.limits.inbound_requests = 1);
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
+    let refused = json(200, error("2", -32603, "too many requests in flight"));
+    assert_eq!(site.post(&in_session(&session), plain("2", "tools/list", "")), refused);
+    site.respond(request.id, r#"{"tools":[]}"#);
+    assert_eq!(site.read_response(turn), json(200, result("1", r#""tools":[]"#)));
+}
+
 /// A request that is cancelled before any message about it was sent gets no response.
 ///
 /// Proves H-HTTP-143.

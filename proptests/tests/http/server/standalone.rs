@@ -1,9 +1,10 @@
 //! The standalone event stream of a session, and the routing of messages.
 
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::{ResponseMode, ResponsePart};
 use mcp_sansio::model::ElicitParams;
 use mcp_sansio::subscription::{ChangedList, Delivery};
-use mcp_sansio::{CallOptions, IncomingId, Server, ServerEvent};
+use mcp_sansio::{CallError, CallOptions, IncomingId, Server, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
 use super::site::{Site, Turn, event, get, in_session, json, numbered, priming, status, stream};
@@ -155,6 +156,37 @@ fn json_mode_sends_server_requests_on_the_standalone_stream() {
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     assert_eq!(site.news(standalone), [event(cancelled)]);
+}
+
+/// A host polls the responses that have something to send, by their connection and their stream.
+#[test]
+fn a_response_is_woken_by_its_connection_and_its_stream() {
+    let mut site = Site::new();
+    site.open("2025-11-25");
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
+    _ = site.http.woken().count();
+    site.respond(request.id, r#"{"tools":[]}"#);
+    let exchange = site.exchange(turn);
+    assert_eq!(exchange.connection(), request.id.connection());
+    let woken: Vec<_> = site.http.woken().collect();
+    assert_eq!(woken, [(exchange.connection(), exchange.response().stream())]);
+}
+
+/// A standalone stream that is full takes no more server requests of JSON responses until its client has read it.
+#[test]
+fn json_mode_sends_no_server_request_on_a_full_stream() {
+    let mut site = Site::with(|http, _| {
+        (http.responses, http.standalone_bytes) = (ResponseMode::Json, TOOLS.len());
+    });
+    let session = site.open("2025-06-18");
+    let standalone = listen(&mut site, &session);
+    let (_, request) = site.ask(&in_session(&session), &plain("1", "tools/call", r#""name":"t""#));
+    assert_eq!(changed(&mut site, ChangedList::Tools), Some(Delivery::Sent));
+    let refused = CallError::NotAllowed(NotAllowed::Transport).to_string();
+    assert_eq!(elicit(&mut site, request.id), Err(refused));
+    assert_eq!(site.news(standalone), [event(TOOLS)]);
+    assert_eq!(elicit(&mut site, request.id), Ok(()));
 }
 
 /// Proves H-HTTP-116, H-HTTP-07.

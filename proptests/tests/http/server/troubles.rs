@@ -6,12 +6,12 @@ use mcp_sansio::config::KeepAlive;
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::ResponseMode;
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::subscription::Log;
+use mcp_sansio::subscription::{ChangedList, Log};
 use mcp_sansio::{CallError, ServerEvent};
 
 use super::message::{notification, plain, result};
 use super::site::{Site, get, in_session, json, numbered, stream};
-use super::standalone::{elicit, listen};
+use super::standalone::{changed, elicit, listen};
 
 const TOOLS: &str = r#"{"tools":[]}"#;
 
@@ -216,6 +216,22 @@ fn responses_that_are_about_to_close_count() {
     for ((turn, is_closed), expected) in closed.into_iter().zip([true, true, false]) {
         assert_eq!((is_closed, site.read_response(turn).is_over), (expected, expected));
     }
+}
+
+/// Streams that no client can resume do not count.
+///
+/// Proves H-HTTP-186.
+#[test]
+fn a_stream_that_cannot_be_resumed_takes_no_room() {
+    let mut site = Site::with(|http, _| http.kept_streams = 1);
+    let session = site.open("2025-11-25");
+    // The standalone stream waits for a client, and another stream broke off before its first event.
+    changed(&mut site, ChangedList::Tools).unwrap();
+    let (lost, _) = site.ask(&in_session(&session), &call("1"));
+    site.disconnect(lost);
+    let (turn, request) = site.ask(&in_session(&session), &call("2"));
+    assert!(site.with_machine(request.id, |_, out| out.close_response(request.id)));
+    assert!(site.read_response(turn).is_over);
 }
 
 /// A request of the server is refused if the client of its parent request has disconnected for good. Pain 43.

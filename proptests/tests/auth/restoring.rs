@@ -1,0 +1,111 @@
+//! States from the storage of the application: which of two counts, and what a restored one changes.
+
+use mcp_sansio::auth::{ConfiguredClient, FetchPurpose, Saved, Stage};
+use serde_json::{Value, json};
+
+use crate::kit::{ISSUER, Lab, config, resource_metadata, server_metadata, tokens};
+
+const OTHER: &str = "https://other.example";
+
+/// Returns the state with other values at these places.
+fn altered(saved: &Saved, changes: &[(&str, Value)]) -> Saved {
+    let mut stored: Value = serde_json::from_str(saved.to_text().expose()).unwrap();
+    for (pointer, value) in changes {
+        *stored.pointer_mut(pointer).unwrap() = value.clone();
+    }
+    Saved::from_text(&stored.to_string()).unwrap()
+}
+
+/// Returns the state after a login.
+fn logged_in() -> Saved {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.saved.unwrap()
+}
+
+/// Returns a client that knows another issuer only.
+fn elsewhere(config: mcp_sansio::auth::AuthorizerConfig, source: &str) -> Lab {
+    let mut lab = Lab::new(config);
+    let changes = [
+        ("/grant", Value::Null),
+        ("/clients/0/issuer", json!(OTHER)),
+        ("/clients/0/client_id", json!("old")),
+        ("/clients/0/source", json!(source)),
+    ];
+    lab.authorizer.restore(altered(&logged_in(), &changes));
+    lab
+}
+
+/// Proves A-REF-08: a refresh goes on if the restored state has the same tokens, or is older.
+#[test]
+fn a_refresh_ends_when_other_tokens_are_restored() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.clone().unwrap();
+    lab.wait(3540);
+    lab.claim(None);
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
+    for (change, goes_on) in [
+        (("/grant/issued_at", json!(1)), true),
+        (("/clients", json!([])), true),
+        (("/grant/issuer", json!(OTHER)), false),
+        (("/grant/access_token", json!("t2")), false),
+        (("/grant/refresh_token", json!("r2")), false),
+        (("/grant/refresh_token", Value::Null), false),
+        (("/grant", Value::Null), false),
+    ] {
+        let mut lab = lab.clone();
+        lab.authorizer.restore(altered(&saved, std::slice::from_ref(&change)));
+        let expected = if goes_on { Stage::Refreshing } else { Stage::Idle };
+        assert_eq!(lab.authorizer.stage(), expected, "{change:?}");
+    }
+    let older = [("/generation", json!(0)), ("/grant/access_token", json!("t0"))];
+    lab.authorizer.restore(altered(&saved, &older));
+    assert_eq!(lab.authorizer.stage(), Stage::Refreshing);
+    assert_eq!(lab.authorizer.saved(), &saved);
+}
+
+/// Only a refresh belongs to tokens.
+#[test]
+fn a_login_goes_on_when_tokens_are_restored() {
+    let mut lab = Lab::new(config());
+    lab.until_browser("Bearer");
+    lab.authorizer.restore(logged_in());
+    assert_eq!(lab.authorizer.stage(), Stage::AwaitingUser);
+    assert!(lab.authorizer.granted().is_some());
+}
+
+/// Every login and every logout makes a state newer.
+#[test]
+fn the_generation_tells_which_state_is_newer() {
+    let saved = logged_in();
+    let newer = altered(&saved, &[("/generation", json!(2)), ("/grant", Value::Null)]);
+    let same = altered(&saved, &[("/grant", Value::Null)]);
+    assert!(newer.is_newer_than(&saved));
+    assert!(!saved.is_newer_than(&newer) && !saved.is_newer_than(&same));
+}
+
+/// A client id is for one issuer: that of another issuer is not replaced.
+#[test]
+fn clients_of_other_issuers_are_kept() {
+    let mut lab = elsewhere(config(), "Registered");
+    assert_eq!(lab.until_browser("Bearer").get("client_id"), "c1");
+    let stored: Value = serde_json::from_str(lab.saved.unwrap().to_text().expose()).unwrap();
+    let clients = stored["clients"].as_array().unwrap();
+    let issuers: Vec<_> = clients.iter().map(|client| &client["issuer"]).collect();
+    assert_eq!(issuers, [OTHER, ISSUER]);
+}
+
+/// A configured client id is bound to the issuer that it was first used with, not to that of another client id.
+#[test]
+fn another_client_id_does_not_bind_a_configured_one() {
+    for source in ["Configured", "Registered"] {
+        let mut config = config();
+        config.clients.push(ConfiguredClient::new("new"));
+        let mut lab = elsewhere(config, source);
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        assert_eq!(lab.opened().get("client_id"), "new", "{source}");
+    }
+}
