@@ -6,7 +6,6 @@
 //! and hands the request to the application again, as if the client had sent it again.
 
 use alloc::string::String;
-use core::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use smallvec::SmallVec;
@@ -28,7 +27,7 @@ use crate::rpc::{GivenUp, SlotQueue};
 use crate::schema::object_of;
 
 /// The requests that wait for input of their clients.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Bridges {
     waiting: Waiting,
     /// The requests that wait only to be handed out again.
@@ -36,7 +35,7 @@ pub(super) struct Bridges {
 }
 
 /// The bridges, by the indices of their requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Waiting(Ordered<u64, Bridge>);
 
 /// The state of a request that waits for input.
@@ -50,8 +49,18 @@ pub(super) struct Bridge {
     asked: SmallVec<[OutgoingRequest; 1]>,
     /// The number of rounds of input that the request has required.
     rounds: u32,
-    /// Whether the request was handed out again and waits for nothing.
-    is_resumed: bool,
+    waits_for: WaitsFor,
+}
+
+/// What a request with a bridge waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum WaitsFor {
+    /// The answers of the client.
+    Answers,
+    /// To be handed out again.
+    Turn,
+    /// Nothing, because it was handed out again.
+    Nothing,
 }
 
 /// The requests to a client on behalf of one request.
@@ -63,19 +72,6 @@ struct OutgoingRequest {
     key: String,
     call: CallId,
     answer: Option<String>,
-}
-
-/// Omits the text of the request.
-impl fmt::Debug for Bridge {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let calls: SmallVec<[CallId; 4]> = self.asked.iter().map(|one| one.call).collect();
-        formatter
-            .debug_struct("Bridge")
-            .field("asked", &calls)
-            .field("rounds", &self.rounds)
-            .field("is_resumed", &self.is_resumed)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Empty for Bridges {
@@ -193,18 +189,19 @@ impl Bridges {
         state: Option<String>,
         Questions(asked): Questions,
     ) {
-        if asked.is_empty() {
+        let waits_for = if asked.is_empty() { WaitsFor::Turn } else { WaitsFor::Answers };
+        if waits_for == WaitsFor::Turn {
             self.free.push(id.0);
         }
         let Some(bridge) = self.waiting.of_mut(id) else {
             let (place, params) = (id.0, params.map(String::from));
-            let bridge = Bridge { place, params, state, asked, rounds: 1, is_resumed: false };
+            let bridge = Bridge { place, params, state, asked, rounds: 1, waits_for };
             return self.waiting.0.insert(u64::from(place.index), bridge);
         };
         bridge.state = state;
         bridge.asked = asked;
         bridge.rounds += 1;
-        bridge.is_resumed = false;
+        bridge.waits_for = waits_for;
     }
 
     /// Stores the response of the client to one of the inputs that a request waits for.
@@ -227,10 +224,12 @@ impl Bridges {
     pub(super) fn resumed(&mut self, below: &mut Below, id: IncomingId) -> Option<Resumed> {
         let kind = below.incoming.table.get(id.0)?.kind;
         let bridge = self.waiting.of_mut(id)?;
-        if bridge.is_resumed || bridge.asked.iter().any(|one| one.answer.is_none()) {
+        if bridge.waits_for == WaitsFor::Nothing
+            || bridge.asked.iter().any(|one| one.answer.is_none())
+        {
             return None;
         }
-        bridge.is_resumed = true;
+        bridge.waits_for = WaitsFor::Nothing;
         let asked = core::mem::take(&mut bridge.asked);
         let state = bridge.state.take();
         let params = bridge.params.clone();
@@ -275,7 +274,7 @@ impl Bridges {
             return;
         }
         let Some(bridge) = self.waiting.0.remove(&u64::from(id.0.index)) else { return };
-        if bridge.asked.is_empty() && !bridge.is_resumed {
+        if bridge.waits_for == WaitsFor::Turn {
             let Self { waiting, free } = self;
             free.note_ended(1, |place| waiting.of(IncomingId(place)).is_some());
         }

@@ -116,3 +116,72 @@ fn an_answer_that_does_not_fit_fails_the_request() {
         lives(&mut side);
     }
 }
+
+/// The inputs of a request are kept until the request is handed out again.
+#[test]
+fn the_inputs_of_a_session_are_kept_bytes() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let kept = |side: &ServerSide| side.server.in_flight().counts().kept_bytes;
+    let frame = call("1");
+    let request = request(&mut side, &frame);
+    let need = InputRequired::new().roots("a").roots("b");
+    assert_eq!(require(&mut side, &request, &need), Ok(()));
+    let of_request = 2 * frame.len();
+    assert_eq!((side.sent().len(), kept(&side)), (2, of_request));
+    assert_eq!(side.receive(&plain("1", r#""roots":[]"#)), None);
+    assert_eq!(kept(&side), of_request + r#"{"roots":[]}"#.len());
+    let event = side.receive(&plain("2", r#""roots":[]"#));
+    assert!(matches!(event, Some(ServerEvent::Request(_))), "{event:?}");
+    assert_eq!(kept(&side), of_request);
+    side.respond(request.id, r#"{"content":[]}"#);
+    assert_eq!(kept(&side), 0);
+}
+
+/// Requests that only gave a state for the next round are handed out again one by one, whether or not earlier ones have
+/// ended.
+#[test]
+fn requests_that_wait_for_nothing_are_handed_out_again() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let requests = ["1", "2", "3"].map(|id| request(&mut side, &call(id)));
+    for request in &requests {
+        assert_eq!(require(&mut side, request, &InputRequired::new().state("s")), Ok(()));
+    }
+    let next = |side: &mut ServerSide| match side.server.handle_timeout(side.now, &mut side.out) {
+        Some(ServerEvent::Request(request)) => Some(request.id),
+        None => None,
+        other => panic!("{other:?}"),
+    };
+    let [first, second, third] = requests.map(|request| request.id);
+    assert_eq!(next(&mut side), Some(first));
+    side.respond(first, r#"{"content":[]}"#);
+    assert_eq!([next(&mut side), next(&mut side)], [Some(second), Some(third)]);
+    assert_eq!((side.server.poll_timeout(), next(&mut side)), (None, None));
+    // The last one is cancelled before it is handed out.
+    let last = request(&mut side, &call("4"));
+    assert_eq!(require(&mut side, &last, &InputRequired::new().state("s")), Ok(()));
+    assert!(side.receive(&cancel("4")).is_some());
+    assert_eq!((side.server.poll_timeout(), next(&mut side)), (None, None));
+}
+
+/// A request that ends while it waits for the client does not delay those that wait for nothing.
+#[test]
+fn a_request_that_ends_does_not_hold_up_others() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let asking = request(&mut side, &call("1"));
+    assert_eq!(require(&mut side, &asking, &InputRequired::new().roots("a")), Ok(()));
+    let [first, second] = ["2", "3"].map(|id| request(&mut side, &call(id)));
+    for request in [&first, &second] {
+        assert_eq!(require(&mut side, request, &InputRequired::new().state("s")), Ok(()));
+    }
+    let event = side.receive(&cancel("1"));
+    assert!(matches!(event, Some(ServerEvent::Cancelled(one)) if one.id == asking.id));
+    let resumed: Vec<_> = side.outcomes().into_iter().map(|event| resumed_id(&event)).collect();
+    assert_eq!(resumed, [Some(first.id), Some(second.id)]);
+}
+
+fn resumed_id(event: &ServerEvent<'_>) -> Option<mcp_sansio::IncomingId> {
+    match event {
+        ServerEvent::Request(request) => Some(request.id),
+        _ => None,
+    }
+}
