@@ -105,7 +105,8 @@ impl<T: Empty + Hash> Hash for LazyBox<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    use core::hash::{BuildHasher, BuildHasherDefault};
+    use std::hash::DefaultHasher;
 
     use super::*;
 

@@ -221,7 +221,8 @@ impl<K: Ord, V> FromIterator<(K, V)> for Ordered<K, V> {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
-    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    use core::hash::{BuildHasher, BuildHasherDefault};
+    use std::hash::DefaultHasher;
 
     use super::*;
 

@@ -68,3 +68,30 @@ impl<'a> ServerRequest<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_if_its_params_have_the_shape_of_the_method() {
+        let is_read = |kind, params| ServerRequest::read(Some(kind), Some(params)).is_some();
+        let sampling = |params| is_read(RequestKind::CreateMessage, params);
+        assert!(sampling(r#"{"messages":[],"maxTokens":1}"#));
+        assert!(sampling(r#"{"messages":[],"maxTokens":-1}"#));
+        assert!(!sampling(r#"{"messages":[],"maxTokens":"1"}"#));
+        assert!(!sampling(r#"{"messages":[]}"#));
+        assert!(!sampling(r#"{"messages":{},"maxTokens":1}"#));
+        assert!(is_read(RequestKind::Elicit, r#"{"message":"m"}"#));
+        assert!(!is_read(RequestKind::Elicit, r#"{"message":7}"#));
+        assert!(is_read(RequestKind::GetTask, r#"{"taskId":"t"}"#));
+        assert!(!is_read(RequestKind::GetTask, "{}"));
+    }
+
+    #[test]
+    fn a_method_that_no_client_serves_is_another_one() {
+        let other = Some(ServerRequest::Other);
+        assert_eq!(ServerRequest::read(None, None), other);
+        assert_eq!(ServerRequest::read(Some(RequestKind::ListTools), None), other);
+    }
+}

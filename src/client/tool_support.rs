@@ -126,3 +126,23 @@ impl Client {
         tools.options(tool, revision, self.peer_capabilities(), wish)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_read_again_forgets_its_earlier_pages() {
+        let page = |name: &str| {
+            let tool = r#"{"tools":[{"name":"NAME","execution":{"taskSupport":"optional"}}]}"#;
+            tool.replace("NAME", name)
+        };
+        let mut tools = ToolTasks::default();
+        tools.page(&Raw::trusted(&page("gone")));
+        tools.restart();
+        tools.page(&Raw::trusted(&page("there")));
+        tools.finish();
+        assert_eq!(tools.support("gone"), TaskSupport::Forbidden);
+        assert_eq!(tools.support("there"), TaskSupport::Optional);
+    }
+}

@@ -177,3 +177,15 @@ impl CallState {
         Next::On(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recycled_call_is_like_a_new_one() {
+        let mut call = Call { state: CallState::Stepping, needed_input: true };
+        call.recycle();
+        assert_eq!(call, Call::default());
+    }
+}

@@ -16,7 +16,7 @@ use crate::version::RevisionSet;
 
 /// One side of a connection, in either role. It dispatches messages, timeouts and the end of the connection to the
 /// layers below it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Dispatcher {
     pub(crate) serving: Serving,
     /// Whether the role has an event to hand out.

@@ -58,3 +58,19 @@ impl Elicitations {
         self.ids = LazyBox::EMPTY;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elicitations_are_released_when_all_are_complete() {
+        let (mut elicitations, limits) = (Elicitations::default(), Limits::default());
+        let id = Str::from("e");
+        elicitations.add(&id, &limits);
+        elicitations.release();
+        assert!(elicitations.complete(&id), "it is still open");
+        elicitations.release();
+        assert!(elicitations.ids.allocated().is_none());
+    }
+}

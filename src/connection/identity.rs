@@ -74,7 +74,7 @@ pub(crate) fn meta_to_pass_on(meta: &Raw<'_>) -> Option<Raw<'static>> {
 pub(crate) struct Identity {
     /// Members of `_meta`: for a client its revision and its info, for a server its info.
     pub(super) info: String,
-    /// The same members and, for a client, its capabilities.
+    /// The same members and the capabilities of a client. Empty for a server, which sends no modern requests.
     pub(super) request: String,
     /// The capabilities that this side declares.
     pub(super) offered: CapabilitySet,
@@ -100,7 +100,7 @@ impl Identity {
             member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_MODERN)
         });
         let offered = offered.known_to(Revision::LATEST_MODERN);
-        Self { request: info.clone(), info, offered, hints, extensions, ..Self::default() }
+        Self { info, offered, hints, extensions, ..Self::default() }
     }
 
     /// Creates the identity of a client. The info is optional.

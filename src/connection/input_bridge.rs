@@ -52,7 +52,7 @@ pub(super) struct Bridge {
     waits_for: WaitsFor,
 }
 
-/// What a request with a bridge waits for.
+/// The reason why a request with a bridge is not handed out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum WaitsFor {
     /// The answers of the client.

@@ -5,7 +5,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use core::fmt;
 use core::time::Duration;
 
 use super::call_cx::{CallCx, CallNews, Next, PeerResponse};
@@ -52,17 +51,6 @@ pub(super) struct RemoteTask {
     result: Option<CallId>,
     /// The inputs that the task requires, in the modern era.
     pub(super) inputs: Inputs,
-}
-
-/// Leaves out the id and the content of the task.
-impl fmt::Debug for RemoteTask {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RemoteTask")
-            .field("progress", &self.seen.progress)
-            .field("failures", &self.failures)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Whether a result contains only metadata. Some servers respond so if they have no result.

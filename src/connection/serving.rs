@@ -41,7 +41,7 @@ use crate::task::view::related;
 /// Serving a request can make calls of this side, such as those for the input that it requires. A call never depends
 /// on a request of the peer. Every request leaves the table through [`finish`](Self::finish), which ends the work
 /// begun on its behalf.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Serving {
     pub(crate) calls: Calls,
     /// The subscriptions that requests of the peer keep open.

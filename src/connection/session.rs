@@ -197,3 +197,56 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::config::CacheHints;
+    use crate::json::{Envelope, Member};
+
+    const FRAME: &[u8] = br#"{"id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+
+    fn session(role: Side) -> Session {
+        let mut session = Session::new(role, RevisionSet::ALL, CapabilitySet::NONE);
+        let (offered, hints) = (CapabilitySet::NONE, CacheHints::default());
+        session.identify(Some(Identity::of_server(None, offered, hints, Vec::new())));
+        session
+    }
+
+    /// Whether a request with complete metadata is modern.
+    fn reads_modern(session: &mut Session) -> bool {
+        let envelope = Envelope::scan(FRAME, 128);
+        let meta = envelope.object(Member::ParamsMeta);
+        matches!(session.request_meta(meta.as_ref()), RequestMeta::Modern(_))
+    }
+
+    #[test]
+    fn metadata_is_cached_from_the_second_modern_request_on() {
+        let mut session = session(Side::Server);
+        assert!(reads_modern(&mut session) && session.known_members().is_none());
+        session.has_served_modern = true;
+        assert!(reads_modern(&mut session) && session.known_members().is_some());
+        assert!(reads_modern(&mut session), "from the cache");
+    }
+
+    #[test]
+    fn an_idle_server_releases_its_identity_and_the_cache() {
+        let mut session = session(Side::Server);
+        session.has_served_modern = true;
+        assert!(reads_modern(&mut session));
+        session.release_identity();
+        assert!(session.identity().is_none() && session.is_anonymous);
+        assert!(session.known_members().is_none());
+    }
+
+    #[test]
+    fn a_client_keeps_its_identity_and_reads_no_metadata() {
+        let mut session = session(Side::Client);
+        session.has_served_modern = true;
+        assert!(!reads_modern(&mut session) && session.known_members().is_none());
+        session.release_identity();
+        assert!(session.identity().is_some() && !session.is_anonymous);
+    }
+}

@@ -151,6 +151,8 @@ impl RefUnwindSafe for TransportError {}
 mod tests {
     use alloc::format;
     use alloc::string::ToString;
+    use core::hash::{BuildHasher, BuildHasherDefault};
+    use std::hash::DefaultHasher;
 
     use super::*;
 
@@ -168,5 +170,17 @@ mod tests {
         assert!(turned.source().is_some());
         let shown = format!("{caused:?} {caused}");
         assert!(!shown.contains("secret") && !shown.contains("a:b"), "{shown}");
+        let fields = r#"kind: Dns, target: Some("example.com:80"), .."#;
+        assert_eq!(format!("{caused:?}"), format!("TransportError {{ {fields} }}"));
+    }
+
+    #[test]
+    fn equal_errors_have_equal_hashes() {
+        let hash =
+            |error: &TransportError| BuildHasherDefault::<DefaultHasher>::new().hash_one(error);
+        let bare = TransportError::new(TransportErrorKind::Dns);
+        assert_eq!(hash(&bare), hash(&bare.clone().caused_by("secret")));
+        assert_ne!(hash(&bare), hash(&bare.clone().at("example.com:80")));
+        assert_ne!(hash(&bare), hash(&TransportError::new(TransportErrorKind::Tls)));
     }
 }

@@ -124,3 +124,39 @@ pub enum ExchangeEnd<'a> {
     /// No JSON-RPC error.
     Failure(TransportFailure<'a>),
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use core::error::Error;
+
+    use super::super::transport_error::TransportErrorKind;
+    use super::*;
+
+    /// `Display` shows the cause, so its own source is the next error of the chain.
+    #[test]
+    fn the_source_of_a_failure_is_that_of_its_cause() {
+        let mut failure = TransportFailure::new(TransportFailureKind::Unreachable);
+        assert!(failure.source().is_none());
+        let cause = TransportError::new(TransportErrorKind::Dns);
+        failure.cause = Some(cause.clone());
+        assert!(failure.source().is_none());
+        failure.cause = Some(cause.caused_by("no such host"));
+        assert_eq!(failure.source().map(ToString::to_string).as_deref(), Some("no such host"));
+    }
+
+    /// A server that asks for a later retry may know the request.
+    #[test]
+    fn a_request_is_refused_by_most_client_errors() {
+        let refused =
+            |kind, status| TransportFailure { status, ..TransportFailure::new(kind) }.is_refused();
+        for status in [400, 404, 405, 415, 499] {
+            assert!(refused(TransportFailureKind::Refused, Some(status)), "{status}");
+        }
+        for status in [399, 408, 425, 429, 500, 503] {
+            assert!(!refused(TransportFailureKind::Refused, Some(status)), "{status}");
+        }
+        assert!(!refused(TransportFailureKind::Refused, None));
+        assert!(!refused(TransportFailureKind::NoAnswer, Some(404)));
+    }
+}

@@ -196,3 +196,48 @@ fn open_brackets(line: &[u8], open: u32) -> Option<u32> {
     }
     Some(open)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_count_outside_of_strings_only() {
+        for (line, open) in [
+            (&br#"{"a":[1"#[..], Some(2)),
+            (br#"{"[\"{":1"#, Some(1)),
+            (br"\{", Some(1)),
+            (b"}", None),
+            (b"text", Some(0)),
+        ] {
+            assert_eq!(open_brackets(line, 0), open, "{line:?}");
+        }
+        let mut violations = Violations::default();
+        assert!(violations.begins_split_text(b"{"));
+        assert!(!violations.begins_split_text(b"\"text"));
+    }
+
+    #[test]
+    fn every_line_of_a_split_text_is_counted() {
+        let mut violations = Violations { total: 1, ..Violations::default() };
+        assert!(violations.begins_split_text(b"{"));
+        for line in [&br#""a":1"#[..], b"}"] {
+            assert!(violations.belongs_to_split_text(line));
+        }
+        assert!(!violations.belongs_to_split_text(b"{"), "the text has ended");
+        assert_eq!(violations.total(), 3);
+    }
+
+    #[test]
+    fn noted_violations_are_counted_and_their_number_is_bounded() {
+        let mut violations = Violations::default();
+        for _ in 0..67 {
+            violations.note(ViolationKind::MixedBatch);
+        }
+        assert_eq!(violations.total(), 3, "those without an event of their own");
+        let events = core::iter::from_fn(|| violations.next_noted()).count();
+        assert_eq!((events, violations.total()), (64, 67));
+        violations.release();
+        assert!(violations.rest.allocated().is_none());
+    }
+}

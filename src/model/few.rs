@@ -117,7 +117,8 @@ impl<E> Iterator for IntoIter<E> {
 
 #[cfg(test)]
 mod tests {
-    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    use core::hash::{BuildHasher, BuildHasherDefault};
+    use std::hash::DefaultHasher;
 
     use super::*;
 

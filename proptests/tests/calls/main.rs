@@ -5,11 +5,14 @@
 mod cache;
 mod crossing;
 mod crossing_session;
+mod forgotten;
 mod mishaps;
 mod modern;
 mod outcomes;
 mod owned;
 mod pages;
 mod races;
+mod subscribers;
 mod subscribing;
+mod tasks;
 mod waiting;

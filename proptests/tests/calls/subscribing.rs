@@ -11,9 +11,9 @@ use mcp_sansio::{
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 /// A client and a server, and the subscription events of the client.
-struct Both {
-    client: ClientSide,
-    server: ServerSide,
+pub(super) struct Both {
+    pub(super) client: ClientSide,
+    pub(super) server: ServerSide,
     received: Vec<(CallId, String)>,
     /// The other events of the client, and the messages that it sent.
     others: Vec<String>,
@@ -21,7 +21,7 @@ struct Both {
 }
 
 impl Both {
-    fn of(revisions: RevisionSet, client: ClientConfig) -> Self {
+    pub(super) fn of(revisions: RevisionSet, client: ClientConfig) -> Self {
         let mut server = config::server_of_both_eras();
         server.revisions = revisions;
         let mut both = Self {
@@ -39,7 +39,7 @@ impl Both {
     }
 
     /// Transfers all messages. The server grants every request.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         loop {
             let (to_server, to_client) = (self.client.sent(), self.server.sent());
             for message in &to_server {
@@ -80,7 +80,7 @@ impl Both {
         }
     }
 
-    fn subscribe(&mut self, filter: &SubscriptionFilter<'_>) -> CallId {
+    pub(super) fn subscribe(&mut self, filter: &SubscriptionFilter<'_>) -> CallId {
         let Self { client, .. } = self;
         let call = client.client.subscribe(filter, client.now, &mut client.out).unwrap();
         self.settle();
@@ -94,7 +94,7 @@ impl Both {
         cancelled
     }
 
-    fn take_updates(&mut self) -> Vec<(CallId, String)> {
+    pub(super) fn take_updates(&mut self) -> Vec<(CallId, String)> {
         std::mem::take(&mut self.received)
     }
 }
@@ -117,7 +117,7 @@ fn in_words(news: &SubscriptionNews<'_>) -> String {
     }
 }
 
-const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
+pub(super) const ERAS: [RevisionSet; 2] = [RevisionSet::LEGACY, RevisionSet::MODERN];
 
 /// Proves M-ERA-28: the same calls give the same events with a server of either era.
 #[test]

@@ -381,3 +381,20 @@ fn a_handshake_that_cannot_be_completed_fails() {
         assert_eq!(side.outcomes(), [ClientEvent::Closed { cause }]);
     }
 }
+
+/// A response to `initialize` that is no valid message is the reason why the handshake fails.
+#[test]
+fn an_invalid_response_to_initialize_is_reported_as_received() {
+    let both = r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}"#;
+    let versionless = r#"{"id":1,"result":{}}"#;
+    for (answer, expected) in
+        [(both, ViolationKind::MalformedResponse), (versionless, ViolationKind::WrongJsonrpc)]
+    {
+        let mut side = connecting(config::client());
+        let ConnectFailure::Malformed { kind, message } = failure(side.receive(answer)) else {
+            panic!("{answer}")
+        };
+        assert_eq!((kind, &*message.to_text()), (expected, answer));
+        assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
+    }
+}

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use mcp_sansio::call::{Cancellation, Timeout};
-use mcp_sansio::error::{CancelError, NotifyError, ViolationKind};
+use mcp_sansio::call::{Cancellation, ExchangeEnd, Timeout};
+use mcp_sansio::error::{
+    CancelError, NotifyError, TransportFailure, TransportFailureKind, ViolationKind,
+};
 use mcp_sansio::event::{CancelCause, Expiry};
+use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
     CallError, CallOptions, Cause, ClientEvent, Outcome, Phase, RespondError, Revision, ServerEvent,
 };
@@ -322,4 +325,70 @@ fn an_answer_that_does_not_fit_waits() {
     assert_eq!(full, Err(RespondError::Encode(mcp_sansio::schema::EncodeError::Full)));
     assert_eq!(side.sent().len(), 1);
     side.server.respond(second, &result, &mut side.out).unwrap();
+}
+
+/// A session that drains still notifies its client, until the connection is closed.
+#[test]
+fn a_draining_session_sends_notifications() {
+    let mut side = ServerSide::ready(Revision::V2025_06_18);
+    let id = side.request(&work(1));
+    side.server.shut_down(Duration::from_secs(10), side.now);
+    assert_eq!(side.outcomes().len(), 1, "the event about draining");
+    let changed = |side: &mut ServerSide| {
+        side.server.notifications().list_changed(ChangedList::Tools, &mut side.out)
+    };
+    assert_eq!(changed(&mut side), Ok(Delivery::Sent));
+    let notified = side.server.notify_method("x/note", &(), Some(id), &mut side.out);
+    assert_eq!(notified, Ok(Delivery::Sent));
+    side.respond(id, "{}");
+    assert_eq!(side.outcomes(), [ServerEvent::Closed { cause: Cause::ShutDown }]);
+    assert_eq!(changed(&mut side), Err(NotifyError::Closed));
+    assert_eq!(side.sent().len(), 3);
+}
+
+/// The end of the exchange of a call is no outcome if the end of the connection is.
+#[test]
+fn an_exchange_that_ends_with_its_connection_is_no_event() {
+    let mut side = ClientSide::ready(Revision::V2025_06_18);
+    let call = side.call("a");
+    _ = side.sent();
+    side.client.close();
+    let end = ExchangeEnd::Failure(TransportFailure::new(TransportFailureKind::BrokenOff));
+    assert_eq!(side.client.exchange_ended(call, end, side.now, &mut side.out), None);
+    let events = side.outcomes();
+    assert_eq!(ended(&events[0]), (call.index(), Outcome::Closed(Cause::ShutDown)));
+    assert_eq!(events[1..], [ClientEvent::Closed { cause: Cause::ShutDown }]);
+}
+
+/// A driver that asks whether anything is due need not call `handle_timeout` after every input.
+#[test]
+fn a_driver_learns_whether_anything_is_due() {
+    let mut side = ClientSide::ready(Revision::V2025_06_18);
+    let is_due = |side: &ClientSide| side.client.in_flight().is_due(side.now);
+    assert!(!is_due(&side), "nothing can expire");
+    side.call("a");
+    assert_eq!(side.elapse(59_999), []);
+    assert!(!is_due(&side));
+    side.now = side.now + Duration::from_millis(1);
+    assert!(is_due(&side), "the call has timed out");
+    assert_eq!(side.outcomes().len(), 1);
+    assert!(!is_due(&side));
+    side.client.close();
+    assert!(is_due(&side), "the end has not been handed out");
+    assert_eq!(side.outcomes().len(), 1);
+    assert!(!is_due(&side));
+}
+
+/// A server that drains refuses every request, also the usual call of a tool.
+#[test]
+fn a_draining_server_refuses_calls_of_tools() {
+    let mut side = ServerSide::ready(Revision::V2025_06_18);
+    side.request(&work(1));
+    side.server.shut_down(Duration::from_secs(10), side.now);
+    assert_eq!(side.outcomes().len(), 1, "the event about draining");
+    let call =
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+    let event = side.receive(call);
+    let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
+    assert_eq!((violation.kind, violation.answered), (ViolationKind::ShuttingDown, true));
 }

@@ -1,5 +1,6 @@
 //! The effect of policies on capabilities, around the handshake and in older sessions.
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::capability::Capability;
 use mcp_sansio::config::{CapabilityPolicy, Relay};
 use mcp_sansio::error::{BatchError, NotAllowed, NotifyError, ViolationKind};
@@ -377,4 +378,18 @@ fn a_modern_server_relays_without_declared_capabilities() {
     let event = side.receive(&ask(3, "prompts/list"));
     let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
     assert_eq!(violation.kind, ViolationKind::MethodNotAvailable);
+}
+
+/// A call that requires a task names the missing capability, if the revision has it.
+#[test]
+fn a_call_that_requires_a_task_names_what_prevents_it() {
+    let missing = NotAllowed::Capability(Capability::ServerTasksCallTool);
+    for (revision, refused) in [(LATEST, missing), (Revision::V2025_06_18, NotAllowed::Revision)] {
+        let mut side = ClientSide::ready(revision);
+        let options = CallOptions::new().task(TaskOptions::new().required());
+        let params = payload::params("tools/call");
+        let call = side.client.call_method("tools/call", &params, options, side.now, &mut side.out);
+        assert_eq!(call, Err(CallError::NotAllowed(refused)), "{revision}");
+        assert_eq!(side.sent(), [""; 0]);
+    }
 }

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use mcp_sansio::config::Relay;
 use mcp_sansio::error::NotifyError;
 use mcp_sansio::event::UnmatchedCause;
+use mcp_sansio::json::Raw;
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{
     CallError, CallOptions, ClientEvent, Outbox, Outboxes, Outcome, Phase, Revision, Route,
     ServerEvent,
@@ -176,4 +179,25 @@ fn a_held_call_times_out_and_is_never_sent() {
         sent.iter().map(|message| method(message)).collect::<Vec<_>>(),
         ["notifications/initialized", "x/two"]
     );
+}
+
+/// A relayed notification needs no subscription, whether it is held or not.
+#[test]
+fn a_held_notification_that_is_relayed_needs_no_subscription() {
+    const METHOD: &str = "notifications/resources/updated";
+    let params = Raw::new(r#"{"uri":"file:///a"}"#).unwrap();
+    for (relay, is_relayed) in
+        [(Relay::Nothing, false), (Relay::Methods(vec![METHOD.into()]), true)]
+    {
+        let mut config = config::server();
+        config.connection.relay = relay;
+        let mut side = ServerSide::with(config);
+        let held = side.server.notify_method(METHOD, &params, None, &mut side.out);
+        assert_eq!(held, Ok(Delivery::Held));
+        assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+        assert_eq!(side.sent().len(), 1);
+        assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+        let updated = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}"#;
+        assert_eq!(side.sent(), vec![updated; usize::from(is_relayed)]);
+    }
 }

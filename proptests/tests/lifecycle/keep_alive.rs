@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use mcp_sansio::config::KeepAlive;
 use mcp_sansio::event::UnmatchedCause;
-use mcp_sansio::{Cause, ClientEvent, Instant, Outcome, Phase, Revision, ServerEvent};
+use mcp_sansio::{
+    Cause, ClientEvent, Instant, Outbox, Outboxes, Outcome, Phase, Revision, Route, ServerEvent,
+};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const REVISION: Revision = Revision::V2025_11_25;
@@ -179,4 +181,49 @@ fn a_peer_that_does_not_support_ping_stays_connected() {
     assert!(matches!(answer, Some(ClientEvent::CallEnded(ended)) if ended.call == call));
     assert_eq!((side.elapse(1_000_000), side.sent()), (vec![], vec![]));
     assert_eq!((side.client.phase(), side.client.poll_timeout()), (Phase::Ready, None));
+}
+
+/// A stream that the peer does not read at all times.
+struct Stream {
+    out: Outbox,
+    has_reader: bool,
+}
+
+impl Outboxes for Stream {
+    fn outbox(&mut self, _: Route) -> &mut Outbox {
+        &mut self.out
+    }
+
+    fn has_reader(&self, _: Route) -> bool {
+        self.has_reader
+    }
+}
+
+/// A ping would stay in the outbox and count as missed, so it waits for a reader.
+#[test]
+fn no_ping_is_sent_on_a_route_without_a_reader() {
+    let mut side = attentive(Some(1));
+    let mut stream = Stream { out: side.out.clone(), has_reader: false };
+    for _ in 0..3 {
+        side.now = side.now + Duration::from_secs(10);
+        assert_eq!(side.client.handle_timeout(side.now, &mut stream), None);
+        assert!(stream.out.is_empty());
+        assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 10_000));
+    }
+    stream.has_reader = true;
+    side.now = side.now + Duration::from_secs(10);
+    assert_eq!(side.client.handle_timeout(side.now, &mut stream), None);
+    assert!(stream.out.messages().eq([ping(2).as_bytes()]));
+}
+
+/// A ping is no work that the end of the connection waits for.
+#[test]
+fn a_connection_that_drains_does_not_wait_for_a_ping() {
+    let mut side = attentive(None);
+    assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
+    side.client.shut_down(Duration::from_secs(60), side.now);
+    let events = side.outcomes();
+    let [ClientEvent::Draining { .. }, closed] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(*closed, ClientEvent::Closed { cause: Cause::ShutDown });
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
 }

@@ -4,8 +4,9 @@ use mcp_sansio::error::ViolationKind;
 use mcp_sansio::event::CancelCause;
 use mcp_sansio::json::Number;
 use mcp_sansio::progress::{Progress, ProgressReport};
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{ErrorCode, RespondError, Revision, ServerEvent};
-use mcp_sansio_proptests::ServerSide;
+use mcp_sansio_proptests::{ServerSide, config};
 
 fn ready() -> ServerSide {
     ServerSide::ready(Revision::V2025_11_25)
@@ -150,4 +151,43 @@ fn a_progress_message_goes_only_where_it_exists() {
 fn progress_is_finite() {
     assert!(Number::try_from(f64::NAN).is_err());
     assert!(Number::try_from(f64::NEG_INFINITY).is_err());
+}
+
+/// In a session, a notification about a request can follow its response.
+#[test]
+fn a_notification_about_an_answered_request_is_sent_to_the_session() {
+    let mut side = ready();
+    let id = side.request(&work("1"));
+    side.respond(id, "{}");
+    let notified = side.server.notify_method("x/note", &(), Some(id), &mut side.out);
+    assert_eq!(notified, Ok(Delivery::Sent));
+    let note = r#"{"jsonrpc":"2.0","method":"x/note"}"#;
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, note]);
+}
+
+/// The task that a request belongs to is repeated in the response, unless its metadata is longer than the limit.
+#[test]
+fn the_metadata_of_a_related_task_is_bounded() {
+    const RELATED: &str = r#"{"taskId":"t"}"#;
+    let meta = format!(r#""_meta":{{"io.modelcontextprotocol/related-task":{RELATED}}}"#);
+    let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{meta}}}}}"#);
+    for (uri_bytes, is_repeated) in [(RELATED.len(), true), (RELATED.len() - 1, false)] {
+        let mut config = config::server();
+        config.connection.limits.uri_bytes = uri_bytes;
+        let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+        let id = side.request(&frame);
+        side.respond(id, r#"{"tools":[]}"#);
+        let more = if is_repeated { format!(",{meta}") } else { String::new() };
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[]{more}}}}}"#);
+        assert_eq!(side.sent(), [answer]);
+        let kinds: Vec<_> = side
+            .outcomes()
+            .into_iter()
+            .map(|event| match event {
+                ServerEvent::Violation(violation) => violation.kind,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(kinds, vec![ViolationKind::MalformedRelatedTask; usize::from(!is_repeated)]);
+    }
 }

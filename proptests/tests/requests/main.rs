@@ -4,10 +4,12 @@
 
 mod elicitation;
 mod elicitation_by_url;
+mod elicitation_ids;
 mod exchanges;
 mod modern;
 mod request_state;
 mod sampling;
 mod subscriptions;
 mod substituted;
+mod task_messages;
 mod written;

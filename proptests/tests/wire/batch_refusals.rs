@@ -10,7 +10,7 @@ use mcp_sansio::model::method::{Empty, Ping, ResourceUpdated, ResourcesChanged};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{
-    CallError, CallOptions, Cause, Frames, Framing, Limits, Outbox, Revision, ServerEvent,
+    CallError, CallOptions, Cause, Frame, Frames, Framing, Limits, Outbox, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -181,4 +181,70 @@ fn responses_of_an_unfinished_batch_are_sent_at_the_end() {
     let closed = ServerEvent::Closed { cause: Cause::ShutDown };
     assert_eq!(events.last(), Some(&closed), "{events:?}");
     assert_eq!(side.sent(), [format!("[{}]", pong(7))]);
+}
+
+/// The responses to a batch count as kept bytes until the batch is sent.
+#[test]
+fn waiting_responses_are_kept_bytes() {
+    let mut side = ServerSide::ready(BATCHED);
+    let work = r#"{"jsonrpc":"2.0","id":8,"method":"x/work"}"#;
+    let batch = format!("[{},{work}]", ping(7));
+    let mut requests = Vec::new();
+    for frame in Frames::of(batch.as_bytes(), &Limits::default()) {
+        match side.server.receive(frame, side.now, &mut side.out) {
+            Some(ServerEvent::Request(request)) => requests.push(request.id),
+            event => assert_eq!(event, None),
+        }
+    }
+    let kept = side.server.in_flight().counts().kept_bytes;
+    assert!(2 * work.len() + pong(7).len() <= kept, "{kept}");
+    for request in requests {
+        side.respond(request, "{}");
+    }
+    assert_eq!(side.sent(), [format!("[{},{}]", pong(7), pong(8))]);
+    assert_eq!(side.server.in_flight().counts().kept_bytes, 0);
+}
+
+/// A driver that waits for room learns whether the first element of a batch would be admitted.
+#[test]
+fn only_the_first_element_of_a_batch_needs_room_among_the_batches() {
+    let mut config = config::server();
+    config.connection.limits.batches = 1;
+    let mut side = ServerSide::ready_with(config, BATCHED);
+    let limits = Limits::default();
+    let work = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work"}}"#);
+    let has_room =
+        |side: &ServerSide, frame: &Frame<'_>| side.server.in_flight().has_room_for(frame, 0);
+    side.request(&work(1));
+    let batch = format!("[{},{}]", work(2), work(3));
+    let single = work(4);
+    for frame in Frames::of(batch.as_bytes(), &limits) {
+        assert!(has_room(&side, &frame), "{frame:?}");
+        let event = side.server.receive(frame, side.now, &mut side.out);
+        assert!(matches!(event, Some(ServerEvent::Request(_))), "{event:?}");
+    }
+    let next = format!("[{}]", work(5));
+    let first = Frames::of(next.as_bytes(), &limits).next().unwrap();
+    assert!(!has_room(&side, &first), "another batch waits for its responses");
+    assert!(has_room(&side, &Frame::from(&single)), "it is no batch");
+}
+
+/// The elements of a refused batch are one violation together, so they do not end a row of violations.
+#[test]
+fn the_elements_of_a_refused_batch_do_not_end_a_row_of_violations() {
+    let mut config = config::server();
+    config.connection.limits.violations_in_a_row = 1;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let batch = format!("[{},{},{}]", ping(1), ping(2), ping(3));
+    let mut kinds = Vec::new();
+    for _ in 0..2 {
+        for frame in Frames::of(batch.as_bytes(), &Limits::default()) {
+            match side.server.receive(frame, side.now, &mut side.out) {
+                Some(ServerEvent::Violation(violation)) => kinds.push(violation.kind),
+                event => assert_eq!(event, None),
+            }
+        }
+    }
+    assert_eq!(kinds, [ViolationKind::BatchNotAllowed]);
+    assert_eq!(side.server.in_flight().counts().violations, 2);
 }

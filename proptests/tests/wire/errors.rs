@@ -224,6 +224,41 @@ fn invalid_json_is_a_parse_error() {
     );
 }
 
+/// The metadata of a request is an object, also in a call of a tool that is otherwise as usual.
+#[test]
+fn a_call_with_malformed_metadata_is_refused() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    for params in [r#"{"name":"t","_meta":7}"#, r#"{"name":"t","_meta":[],"arguments":{}}"#] {
+        let frame =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let (kind, sent) = refusal(&mut side, &frame);
+        assert_eq!(kind, ViolationKind::InvalidParams, "{params}");
+        assert!(sent.contains("_meta"), "{sent}");
+    }
+}
+
+/// An error that has no room because of its long id is sent without the id. No other error loses its id.
+#[test]
+fn only_a_too_long_id_is_left_out_of_its_error() {
+    let mut config = config::server();
+    let rate = RepliesWithoutId::at_most(9, std::time::Duration::from_secs(1));
+    config.connection.replies_without_id = Some(rate);
+    config.connection.limits.reserve_bytes = 150;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    side.out.set_limit(0);
+    let answers = [
+        ("7".repeat(300), ViolationKind::LongId, true),
+        ("7".repeat(200), ViolationKind::WrongJsonrpc, false),
+    ];
+    for (id, kind, is_answered) in answers {
+        let event = side.receive(&format!(r#"{{"jsonrpc":"1.0","id":{id},"method":"ping"}}"#));
+        let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
+        assert_eq!((violation.kind, violation.answered), (kind, is_answered));
+        let error = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"the id is too long"}}"#;
+        assert_eq!(side.sent(), vec![error; usize::from(is_answered)]);
+    }
+}
+
 /// Proves L-ERR-10: the error contains the supported and the requested revisions, and the client reports them.
 #[test]
 fn a_refused_revision_names_those_that_are_spoken() {

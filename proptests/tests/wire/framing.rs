@@ -419,3 +419,18 @@ fn a_batch_of_answers_ends_each_call() {
         .collect();
     assert_eq!(ended, [calls[1], calls[0]]);
 }
+
+/// The limit on a frame holds for every transport, and the longest frame is as long as the limit.
+#[test]
+fn a_frame_may_be_as_long_as_the_limit() {
+    let mut config = config::server();
+    config.connection.limits.frame_bytes = 400;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let ping = |length: usize| format!("{PING}{}", " ".repeat(length - PING.len()));
+    assert_eq!(side.receive(&ping(400)), None);
+    assert_eq!(side.sent(), [PONG]);
+    let event = side.receive(&ping(401));
+    let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}") };
+    assert_eq!((violation.kind, violation.answered), (ViolationKind::TooLong, false));
+    assert_eq!(side.sent(), [""; 0]);
+}

@@ -11,5 +11,6 @@ mod errors;
 mod framing;
 mod json;
 mod local_failures;
+mod observed;
 mod seeds;
 mod streams;

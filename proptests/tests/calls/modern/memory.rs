@@ -1,11 +1,12 @@
 //! The knowledge that a client has of a server, and its transfer to the next client.
 
 use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits};
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
-    Cause, ClientConfig, ClientEvent, ErrorCode, Outcome, Phase, Principal, Revision,
+    CallError, Cause, ClientConfig, ClientEvent, ErrorCode, Outcome, Phase, Principal, Revision,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -96,6 +97,24 @@ fn a_server_can_have_lost_its_modern_era() {
         );
         is_alive(&mut side);
     }
+}
+
+/// A call that waits to be made again cannot be made in a session.
+#[test]
+fn a_call_that_waits_for_its_next_round_ends_in_a_session() {
+    let mut side = trusting();
+    let call = side.call("tools/call");
+    side.sent();
+    // The request is sent again after a delay, under id 3.
+    let again = r#"{"resultType":"input_required","requestState":"s"}"#;
+    assert_eq!(side.receive(&result(2, again)), None);
+    assert_eq!(side.receive(&error(1, -32601, "")), None);
+    assert_eq!(side.sent(), [initialize(4, "2025-11-25")]);
+    assert!(matches!(side.receive(&result(4, SESSION)), Some(ClientEvent::Connected(_))));
+    assert_eq!(side.sent(), [INITIALIZED]);
+    let refused = CallError::NotAllowed(NotAllowed::Revision);
+    assert_eq!(ended(only(side.elapse(50))), (call, Outcome::CallError(refused)));
+    is_alive(&mut side);
 }
 
 /// The event for the assumed era is not returned any more if the server refutes it first.

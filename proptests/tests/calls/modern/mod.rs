@@ -3,6 +3,7 @@
 mod input;
 mod input_checks;
 mod input_limits;
+mod kept_bytes;
 mod kit;
 mod memory;
 mod opening;

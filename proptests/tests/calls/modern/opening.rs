@@ -368,3 +368,19 @@ fn connecting_fails_without_required_capabilities() {
     assert_eq!(event, Some(ClientEvent::ConnectFailed(failure)));
     assert_eq!(side.sent(), [""; 0]);
 }
+
+/// A server that lacks a required capability is not probed again, although its refusal of the probe was weak evidence.
+#[test]
+fn a_missing_capability_ends_the_negotiation() {
+    let mut config = config::client_of_both_eras();
+    config.required = CapabilitySet::NONE.with(Capability::Logging);
+    let mut side = begun(config);
+    side.sent();
+    assert_eq!(side.receive(&error(1, -32022, "")), None);
+    assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+    let event = side.receive(&result(2, SESSION));
+    let missing = CapabilitySet::NONE.with(Capability::Logging);
+    let failure = ConnectFailure::MissingCapabilities(missing);
+    assert_eq!(event, Some(ClientEvent::ConnectFailed(failure)));
+    assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Closed));
+}

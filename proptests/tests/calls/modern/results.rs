@@ -7,8 +7,8 @@ use mcp_sansio::{ClientEvent, Outcome, Revision};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{
-    absorb, complete, connected, connected_with, ended, error, is_alive, malformed, modern, only,
-    result, violation,
+    SUPPORTED, absorb, complete, connected, connected_with, ended, error, is_alive, malformed,
+    modern, only, result, violation,
 };
 
 const METHODS: [&str; 9] = [
@@ -258,4 +258,18 @@ fn names_do_not_matter() {
         run("a").into_iter().map(|sent| sent.replace(r#""name":"a""#, r#""name":"zz""#)).collect();
     assert_eq!(renamed, run("zz"));
     assert_eq!(renamed.len(), 3);
+}
+
+/// Only the error for an unsupported version is a reason to make a call again in a version that its data names.
+#[test]
+fn no_other_error_repeats_a_call() {
+    for code in [-32601, -32602, -32021, 7] {
+        let mut side = connected();
+        let call = side.call("tools/list");
+        side.sent();
+        let (id, outcome) = ended(side.receive(&error(2, code, SUPPORTED)));
+        assert!(matches!(outcome, Outcome::PeerError(error) if error.code.get() == code), "{code}");
+        assert_eq!(id, call);
+        is_alive(&mut side);
+    }
 }

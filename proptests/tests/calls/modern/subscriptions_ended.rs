@@ -4,7 +4,8 @@ use mcp_sansio::call::Cancellation;
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, UnmatchedCause};
 use mcp_sansio::model::SubscriptionFilter;
-use mcp_sansio::{Cause, ClientEvent, ErrorCode};
+use mcp_sansio::schema::EncodeError;
+use mcp_sansio::{CallError, Cause, ClientEvent, ErrorCode};
 use mcp_sansio_proptests::config;
 
 use super::kit::{
@@ -212,4 +213,16 @@ fn an_open_subscription_outlasts_every_pause() {
     side.client.set_paused(true, side.now);
     let (id, end) = news(only(side.elapse(900_000)));
     assert_eq!((id, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
+}
+
+/// A subscription that has to be requested again ends if no outbox can hold the request.
+#[test]
+fn a_subscription_that_cannot_be_requested_again_ends() {
+    let (mut side, call) = opening();
+    side.out.set_limit(10);
+    assert_eq!(side.receive(&error(2, -32022, SUPPORTED)), None);
+    let full = CallError::Encode(EncodeError::Full);
+    let end = SubscriptionNews::Ended(SubscriptionEnd::CallError(full));
+    assert_eq!(news(only(side.outcomes())), (call, end));
+    assert_eq!(side.client.in_flight().subscriptions().count(), 0);
 }

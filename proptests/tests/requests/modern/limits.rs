@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::model::{ElicitParams, InputRequired};
 use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{CallError, CallOptions, Phase, ServerEvent};
 use mcp_sansio_proptests::ServerSide;
 
@@ -223,4 +224,82 @@ fn a_session_is_not_asked_on_behalf_of_others() {
     }
     side.respond(id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
+}
+
+/// The lag of a subscription does not depend on the length of its id, which is a part of every notification.
+#[test]
+fn a_lagging_subscription_with_a_long_id_catches_up() {
+    let id = format!(r#""{}""#, "x".repeat(150));
+    let notification = tagged(&id, TOOLS_CHANGED, "");
+    let mut side = server();
+    subscribe(&mut side, &id, TOOLS, TOOLS);
+    for tries in [[0, 5_000].as_slice(), &[0, notification.len() - 1, 5_000]] {
+        for (index, limit) in tries.iter().enumerate() {
+            side.out.set_limit(*limit);
+            if index == 0 {
+                assert_eq!(changed(&mut side), Delivery::Lagged);
+            }
+            assert_eq!(side.outcomes(), []);
+            let is_last = index + 1 == tries.len();
+            assert_eq!(side.sent(), vec![notification.clone(); usize::from(is_last)]);
+        }
+    }
+}
+
+/// A subscription that cannot be acknowledged is refused, and leaves nothing behind.
+#[test]
+fn a_subscription_without_room_for_its_acknowledgement_is_refused() {
+    let mut side = server();
+    side.out.set_limit(20);
+    let sent = error("1", -32603, "too many subscriptions are open");
+    let event = side.receive(&listen("1", TOOLS));
+    assert!(
+        matches!(&event, Some(ServerEvent::Violation(violation)) if violation.kind == ViolationKind::TooManyListens),
+        "{event:?}"
+    );
+    assert_eq!(side.sent(), [sent]);
+    let counts = side.server.in_flight().counts();
+    assert_eq!((counts.inbound, counts.kept_bytes), (0, 0));
+    assert_eq!(changed(&mut side), Delivery::NotWanted);
+    side.out.set_limit(5_000);
+    subscribe(&mut side, "1", TOOLS, TOOLS);
+}
+
+/// As long as the outbox has no room for a pending change, a step makes no pass over the resources of its subscription.
+#[test]
+fn a_pending_change_without_room_costs_no_pass_over_its_subscription() {
+    let mut side = server();
+    let uris: Vec<String> = (0..500).map(|number| format!(r#""x:{number:03}""#)).collect();
+    let filter = format!(r#""resourceSubscriptions":[{}]"#, uris.join(","));
+    subscribe(&mut side, "1", &filter, &filter);
+    side.out.set_limit(100);
+    assert_eq!(update(&mut side, "x:499"), Delivery::Lagged);
+    let meter = WorkMeter::start();
+    assert_eq!(side.outcomes(), []);
+    let steps = meter.steps();
+    assert!(steps < 100, "{steps}");
+    side.out.set_limit(5_000);
+    assert_eq!((side.outcomes(), side.sent()), (vec![], vec![updated("1", "x:499")]));
+}
+
+/// A pending change of a part of a resource is not sent if an unsent notification reports the resource itself.
+#[test]
+fn a_pending_change_that_an_unsent_notification_reports_is_not_sent() {
+    for more in [0, 1, 50] {
+        let mut side = server();
+        let filter = r#""resourceSubscriptions":["x:y"]"#;
+        subscribe(&mut side, "1", filter, filter);
+        assert_eq!(update(&mut side, "x:y"), Delivery::Sent);
+        let unsent = side.out.len();
+        side.out.set_limit(unsent);
+        let mut notifications = side.server.notifications();
+        let lagged = notifications.resource_updated_below("x:y", "x:y/z", &mut side.out);
+        assert_eq!(lagged, Ok(Delivery::Lagged));
+        // The room from which pending changes are tried: for a short notification with the URI and the id.
+        let needed = 120 + "x:y/z".len() + "1".len();
+        side.out.set_limit(unsent + needed + more);
+        assert_eq!((side.outcomes(), side.sent()), (vec![], vec![updated("1", "x:y")]));
+        side.out.set_limit(5_000);
+        assert_eq!((side.outcomes(), side.sent()), (vec![], vec![]));
+    }
 }

@@ -230,3 +230,28 @@ fn a_client_reports_on_nothing() {
     assert_eq!(side.sent(), [""; 0]);
     lives(&mut side);
 }
+
+/// The level of a request concerns log messages only. Another notification may have a member of that name.
+#[test]
+fn a_notification_of_the_application_has_no_level() {
+    let mut side = server();
+    let id = side.request(&call_at("1", LoggingLevel::Error));
+    let params = Raw::new(r#"{"level":"debug"}"#).unwrap();
+    let notified = side.server.notify_method("x/note", &params, Some(id), &mut side.out);
+    assert_eq!(notified, Ok(Delivery::Sent));
+    let note = r#"{"jsonrpc":"2.0","method":"x/note","params":{"level":"debug"}}"#;
+    assert_eq!(side.sent(), [note]);
+}
+
+/// A connection that has ended takes no notification, also about a request that has been answered.
+#[test]
+fn a_closed_connection_takes_no_notification_about_a_request() {
+    let mut side = server();
+    let id = side.request(&modern_request("1", "tools/call", r#""name":"t""#));
+    side.respond(id, r#"{"content":[]}"#);
+    let notify =
+        |side: &mut ServerSide| side.server.notify_method("x/note", &(), Some(id), &mut side.out);
+    assert_eq!(notify(&mut side), Ok(Delivery::NotWanted));
+    side.server.close();
+    assert_eq!(notify(&mut side), Err(NotifyError::Closed));
+}

@@ -5,6 +5,7 @@ use mcp_sansio::error::{NotAllowed, NotifyError, ViolationKind};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ResourceUpdated;
 use mcp_sansio::model::{LoggingLevel, ResourceUpdatedParams, ResourcesCapability};
+use mcp_sansio::schema::Json;
 use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{ClientEvent, ClientRequest, ErrorCode, Outcome, Revision, ServerEvent};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -438,4 +439,25 @@ fn a_granted_request_takes_effect_under_any_limit_of_kept_texts() {
         let log = Log::new(level, "text");
         assert_eq!(side.server.notifications().wants_log(&log), is_wanted);
     }
+}
+
+/// Params that count how often they are serialised.
+struct Counted(std::cell::Cell<u32>);
+
+impl serde::Serialize for Counted {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.set(self.0.get() + 1);
+        ResourceUpdatedParams::new("x:y").serialize(serializer)
+    }
+}
+
+/// The params of a notification are serialised once if only the session can be subscribed to it.
+#[test]
+fn params_for_a_session_are_serialised_once() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    grant(&mut side, "subscribe", "x:y");
+    let (method, params) = ("notifications/resources/updated", Counted(0.into()));
+    let notified = side.server.notify_method(method, &Json(&params), None, &mut side.out);
+    assert_eq!((notified, params.0.get()), (Ok(Delivery::Sent), 1));
+    assert_eq!(side.sent(), [updated("x:y")]);
 }

@@ -221,3 +221,14 @@ fn after_a_reconnect_everything_is_stale() {
         }
     }
 }
+
+/// A cursor is no URI, whatever its text.
+#[test]
+fn a_change_of_a_resource_concerns_no_page() {
+    let mut scene = Scene::new();
+    let page = CacheKey::tools(Some("a:/d"), ANN);
+    let ticket = scene.cache.begin(page.clone());
+    scene.cache.changed(&Change::Resource("a:/d".into()));
+    assert_eq!(scene.cache.store(ticket, &result("x", 1_000, "private"), at(0)), Verdict::Stored);
+    assert_eq!(scene.get(&page, 0).as_deref(), Some("x"));
+}

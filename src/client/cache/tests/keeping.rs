@@ -180,3 +180,26 @@ fn debug_shows_no_text() {
     );
     assert_eq!(format!("{:?}", Change::Resource("file:///secret".into())), "Resource(14 bytes)");
 }
+
+/// A request is no later request than itself, so its second result replaces the first one.
+#[test]
+fn another_result_of_the_same_request_is_stored() {
+    let mut scene = Scene::new();
+    let key = CacheKey::tools(None, ANN);
+    let ticket = scene.cache.begin(key.clone());
+    for name in ["a", "b"] {
+        let stored = scene.cache.store(ticket.clone(), &result(name, 1_000, "private"), at(0));
+        assert_eq!((stored, scene.get(&key, 0).as_deref()), (Verdict::Stored, Some(name)));
+    }
+}
+
+#[test]
+fn a_cache_reports_its_limits_and_whether_it_is_empty() {
+    let limits = CacheLimits { entries: 3, bytes: 1_000 };
+    let mut scene = Scene::with(limits);
+    assert_eq!((scene.cache.limits(), scene.cache.is_empty()), (limits, true));
+    scene.keep(&CacheKey::tools(None, ANN), "x", 0);
+    assert_eq!((scene.cache.len(), scene.cache.is_empty()), (1, false));
+    scene.cache.clear();
+    assert!(scene.cache.is_empty());
+}

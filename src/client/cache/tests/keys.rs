@@ -148,3 +148,27 @@ fn a_public_discover_result_is_cached_for_its_ttl() {
         assert!(scene.cache.get(&key, at(3_600_000)).is_none());
     }
 }
+
+/// A method of the application has the param that it names, or none.
+#[test]
+fn a_method_of_the_application_is_keyed_by_its_own_param() {
+    use crate::model::method::{CacheableMethod, Method};
+
+    enum Forecast {}
+    impl Method for Forecast {
+        const NAME: &'static str = "com.example/forecast";
+        type Params<'a> = Raw<'a>;
+        type Result<'a> = Raw<'a>;
+    }
+    impl CacheableMethod for Forecast {
+        const PARAM: Option<&'static str> = Some("city");
+    }
+    let key = |text: &str| {
+        let params = Raw::new(text).expect("JSON");
+        CacheKey::of_params::<Forecast>(Some(&params), ANN).map(CacheKey::into_owned)
+    };
+    let of_paris = CacheKey::of_method::<Forecast>(Some("paris"), ANN);
+    assert_eq!(key(r#"{"city":"paris"}"#), Some(of_paris));
+    assert_eq!(key("{}"), Some(CacheKey::of_method::<Forecast>(None, ANN)));
+    assert_eq!(key(r#"{"cursor":"paris"}"#), None);
+}

@@ -1,0 +1,74 @@
+//! Subscriptions in both eras: which of them a change reaches, their number, and their successors.
+
+use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::subscription::{ChangedList, Delivery};
+use mcp_sansio::{CallError, ConnectionNumber, Revision, RevisionSet};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+use super::subscribing::{Both, ERAS};
+
+/// Each list has its own subscribers, in both eras.
+#[test]
+fn a_changed_list_is_reported_to_its_subscribers() {
+    let filter = SubscriptionFilter::new;
+    let lists = [
+        (ChangedList::Tools, filter().with_tools(), "notifications/tools/list_changed "),
+        (ChangedList::Prompts, filter().with_prompts(), "notifications/prompts/list_changed "),
+        (
+            ChangedList::Resources,
+            filter().with_resources(),
+            "notifications/resources/list_changed ",
+        ),
+    ];
+    for revisions in ERAS {
+        for (list, filter, changed) in &lists {
+            let mut both = Both::of(revisions, config::client_of_both_eras());
+            let call = both.subscribe(filter);
+            both.take_updates();
+            let ServerSide { server, out, .. } = &mut both.server;
+            for (one, ..) in &lists {
+                let delivery = server.notifications().list_changed(*one, out).unwrap();
+                let is_sent = one == list || revisions == RevisionSet::LEGACY;
+                assert_eq!(delivery == Delivery::Sent, is_sent);
+            }
+            both.settle();
+            assert_eq!(both.take_updates(), [(call, String::from(*changed))]);
+        }
+    }
+}
+
+/// In a session a subscription takes one call for itself and one for each of its resources.
+#[test]
+fn a_subscription_needs_a_call_for_each_of_its_resources() {
+    for (calls, has_room) in [(3, true), (2, false)] {
+        let mut config = config::client();
+        config.connection.limits.outbound_calls = calls;
+        let mut side = ClientSide::ready_with(config, Revision::V2025_11_25);
+        let filter = SubscriptionFilter::new().with_resource("a:1").with_resource("a:2");
+        let subscribed = side.client.subscribe(&filter, side.now, &mut side.out).map(drop);
+        assert_eq!(subscribed, if has_room { Ok(()) } else { Err(CallError::TooManyCalls) });
+        assert_eq!(side.sent().len(), if has_room { 2 } else { 0 });
+    }
+}
+
+/// A client that is replaced before its connection has ended passes its open subscriptions on, each once.
+#[test]
+fn a_successor_opens_the_subscriptions_that_are_open() {
+    for revisions in ERAS {
+        let mut client = config::client_of_both_eras();
+        client.listen = Some(SubscriptionFilter::new().with_tools());
+        let mut both = Both::of(revisions, client);
+        both.subscribe(&SubscriptionFilter::new().with_resource("a:1"));
+        both.take_updates();
+        let mut server = config::server_of_both_eras();
+        server.revisions = revisions;
+        both.server = ServerSide::with(server);
+        both.client.client = both.client.client.reconnect(ConnectionNumber::new(1));
+        both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
+        both.settle();
+        let granted: Vec<String> = both.take_updates().into_iter().map(|(_, news)| news).collect();
+        let tools = r#"granted {"toolsListChanged":true} not {}"#;
+        let resource = r#"granted {"resourceSubscriptions":["a:1"]} not {}"#;
+        assert_eq!(granted, [tools, resource]);
+    }
+}
