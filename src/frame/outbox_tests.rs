@@ -19,6 +19,16 @@ fn append(outbox: &mut Outbox, text: &str, tag: Option<CallId>) -> Serial {
         .expect("there is room")
 }
 
+fn id(index: u32) -> IncomingId {
+    IncomingId(call(index).0)
+}
+
+/// Appends a message that concerns a request of the peer.
+fn about(outbox: &mut Outbox, text: &str, index: u32) {
+    let write = |writer: &mut Writer<'_>| writer.push(text.as_bytes());
+    outbox.append(Room::Limit, Tag::Exchange(id(index)), write).expect("there is room");
+}
+
 fn unsent(outbox: &Outbox) -> &str {
     core::str::from_utf8(outbox.unsent()).expect("text")
 }
@@ -174,11 +184,6 @@ fn calls_behind_a_message_that_is_leaving_can_be_taken_back() {
 /// messages are withdrawn, and a partly sent message stays.
 #[test]
 fn messages_about_a_request_are_taken_back_if_they_are_among_the_latest() {
-    let id = |index| IncomingId(call(index).0);
-    let about = |outbox: &mut Outbox, text: &str, index| {
-        let write = |writer: &mut Writer<'_>| writer.push(text.as_bytes());
-        outbox.append(Room::Limit, Tag::Exchange(id(index)), write).expect("there is room");
-    };
     let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
     about(&mut outbox, "leaving", 1);
     about(&mut outbox, "old", 1);
@@ -204,6 +209,44 @@ fn messages_about_a_request_are_taken_back_if_they_are_among_the_latest() {
     about(&mut outbox, "all", 1);
     outbox.withdraw_exchange(id(1));
     assert!(outbox.is_empty());
+}
+
+/// Only the bytes that would move count, whatever waits in front of them.
+#[test]
+fn messages_about_a_request_are_searched_up_to_64_kib() {
+    for (length, is_withdrawn) in [(10, true), (64 << 10, true), ((64 << 10) + 1, false)] {
+        let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+        append(&mut outbox, &"x".repeat(100_000), None);
+        about(&mut outbox, &"y".repeat(length), 1);
+        outbox.withdraw_exchange(id(1));
+        assert_eq!(outbox.len(), 100_000 + if is_withdrawn { 0 } else { length });
+    }
+}
+
+#[test]
+fn a_call_that_is_leaving_is_not_withdrawn() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, "first", Some(call(1)));
+    append(&mut outbox, "second", Some(call(2)));
+    outbox.sent(2);
+    outbox.withdraw_calls(|_| true);
+    assert_eq!(unsent(&outbox), "rst\n");
+}
+
+#[test]
+fn a_cleared_queue_has_nothing_to_send() {
+    let mut queue = Queue::new();
+    let append = |queue: &mut Queue<()>, text: &str| {
+        queue.append(99, (), b"", |writer| writer.push(text.as_bytes())).expect("there is room");
+    };
+    append(&mut queue, "one");
+    append(&mut queue, "two");
+    queue.sent(1);
+    queue.clear();
+    assert!(queue.is_empty() && !queue.is_begun());
+    assert_eq!(queue.len(), 0);
+    append(&mut queue, "three");
+    assert_eq!(queue.drain().map(|(text, ())| text).collect::<Vec<_>>(), [b"three"]);
 }
 
 #[test]
@@ -239,6 +282,64 @@ fn the_only_message_is_taken_without_withdrawn_bytes() {
     append(&mut outbox, "two", None);
     assert_eq!(outbox.pop_only(), Some(b"two".to_vec()));
     assert!(outbox.is_empty());
+}
+
+/// Of the bytes in front of a withdrawn message and those behind it, the fewer ones move. Only bytes that begin the
+/// buffer can be taken with it.
+#[cfg(feature = "http")]
+#[test]
+fn a_withdrawal_moves_the_shorter_side() {
+    for (behind, first_stays) in [(5, true), (10, true), (25, false)] {
+        let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+        append(&mut outbox, "in front: ", None);
+        let middle = append(&mut outbox, &"x".repeat(10), Some(call(1)));
+        let last = append(&mut outbox, &"y".repeat(behind), Some(call(2)));
+        assert!(outbox.withdraw(middle, call(1)));
+        assert_eq!(unsent(&outbox), String::from("in front: ") + &"y".repeat(behind));
+        assert!(outbox.withdraw(last, call(2)));
+        assert_eq!(unsent(&outbox), "in front: ");
+        assert_eq!(outbox.pop_only().is_some(), first_stays, "{behind} bytes behind");
+    }
+}
+
+/// Sent bytes are dropped by the next append if they are more than 4 KiB and more than the unsent ones.
+#[cfg(feature = "http")]
+#[test]
+fn sent_bytes_are_dropped_once_they_are_many() {
+    let table = [
+        (100, 4, false),
+        (4_096, 4, false),
+        (4_097, 4, true),
+        (5_000, 4_999, true),
+        (5_000, 5_000, false),
+    ];
+    for (sent, left, are_dropped) in table {
+        let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+        append(&mut outbox, &"x".repeat(sent), None);
+        append(&mut outbox, &"y".repeat(left), None);
+        outbox.sent(sent);
+        let serial = append(&mut outbox, "z", Some(call(1)));
+        assert!(outbox.withdraw(serial, call(1)));
+        assert_eq!(unsent(&outbox), "y".repeat(left));
+        assert_eq!(outbox.pop_only().is_some(), are_dropped, "{left} left of {sent}");
+    }
+}
+
+/// The bytes of a withdrawn message become sent ones if the bytes in front of it move, however many were sent before.
+#[cfg(feature = "http")]
+#[test]
+fn sent_bytes_are_not_moved_by_a_withdrawal() {
+    let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+    append(&mut outbox, &"x".repeat(3_000), None);
+    append(&mut outbox, "in front", None);
+    let middle = append(&mut outbox, &"y".repeat(2_000), Some(call(1)));
+    let last = append(&mut outbox, &"z".repeat(1_500), Some(call(2)));
+    outbox.sent(3_000);
+    assert!(outbox.withdraw(middle, call(1)));
+    // 5,000 bytes are dropped.
+    let more = append(&mut outbox, "more", Some(call(3)));
+    assert!(outbox.withdraw(more, call(3)) && outbox.withdraw(last, call(2)));
+    assert_eq!(outbox.pop_only(), Some(b"in front".to_vec()));
 }
 
 /// A partly sent message was written before the repeated event, so the repetition is kept.

@@ -203,6 +203,17 @@ fn a_body_is_one_message_or_a_batch() {
 }
 
 #[test]
+fn only_the_first_element_begins_a_batch() {
+    let begins = |body: &[u8]| {
+        Frames::of(body, &limits()).map(|frame| frame.begins_batch()).collect::<Vec<_>>()
+    };
+    assert_eq!(begins(b"[1,2,3]"), [true, false, false]);
+    for body in [&b"{}"[..], b"[]", b"[1", b"[1,2,3,4]"] {
+        assert_eq!(begins(body), [false]);
+    }
+}
+
+#[test]
 fn an_inbox_that_is_not_drained_offers_less_space_and_loses_nothing() {
     let mut inbox = Inbox::new(&limits());
     let mut fed = 0;

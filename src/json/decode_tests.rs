@@ -177,6 +177,7 @@ fn decoding_agrees_with_serde_json() {
         }
         compare::<BTreeMap<Renamed, u8>>(text);
         compare::<BTreeMap<Option<String>, u8>>(text);
+        compare::<BTreeMap<&str, u8>>(text);
         compare::<Plain<'_>>(text);
         compare::<Kind>(text);
         compare::<Vec<Kind>>(text);

@@ -468,3 +468,7 @@ pub(crate) fn shown(literal: &str) -> Option<&str> {
     let scalar = matches!(literal.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'));
     (scalar && literal.len() <= LONGEST_SHOWN).then_some(literal)
 }
+
+#[cfg(test)]
+#[path = "envelope_tests.rs"]
+mod tests;

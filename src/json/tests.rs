@@ -48,7 +48,10 @@ fn duplicates_of_the_envelope_are_noticed() {
     let envelope = Envelope::scan(br#"{"id":1,"\u0069d":2,"method":"m"}"#, 128);
     assert!(envelope.is_duplicated(Member::Id));
     assert!(!envelope.is_duplicated(Member::Method));
+    assert!(envelope.has_duplicates());
     assert_eq!(envelope.get(Member::Id), Some("1"));
+    let envelope = Envelope::scan(br#"{"id":1,"method":"m","params":{"id":2,"id":3}}"#, 128);
+    assert!(!envelope.has_duplicates());
 }
 
 #[test]
@@ -81,6 +84,9 @@ fn json_errors_report_their_kind_and_offset() {
         (b"\"text\"", JsonErrorKind::NotAnObject, 0),
         (b"{\"a\":\"\xff\"}", JsonErrorKind::NotUtf8, 6),
         (b"\xef\xbb\xbf{}", JsonErrorKind::Unexpected, 0),
+        // The complements of `"id"` and `"error"`.
+        (b"{\xdd\x96\x9b\xdd\0\0\0\0", JsonErrorKind::Unexpected, 1),
+        (b"{\xdd\x9a\x8d\x8d\x90\x8d\xdd\0", JsonErrorKind::Unexpected, 1),
     ];
     for (text, kind, offset) in table {
         let defect = Envelope::scan(text, 128).defect().expect("a defect");
@@ -159,6 +165,42 @@ fn strings_decode_escapes_and_surrogates() {
     // An escape does not equal its own letters.
     assert!(Str::trusted(r"\n") != *r"\n" && Str::trusted(r"\\n") == *r"\n");
     assert!(Str::trusted(r"\u0061") < Str::trusted("b") && Str::trusted("a") < Str::trusted("b"));
+}
+
+/// A frame with raw control characters is rejected, but its readable members are used.
+#[test]
+fn a_raw_control_character_is_no_escape() {
+    for text in ["a\tb", "\u{1}", "a text that is longer than 32 bytes\n"] {
+        let string = Str::trusted(text);
+        assert_eq!(string.as_plain(), Some(text));
+        assert!(string == *text);
+    }
+    let members: Vec<(Name<'_>, &str)> =
+        MemberTexts::of("{\"a\u{1}\":\"\u{1f}b\",\"\u{1}c\":2}").collect();
+    assert_eq!(members.len(), 2);
+    assert!(members[0].0 == "a\u{1}" && members[0].1 == "\"\u{1f}b\"");
+    assert!(members[1].0 == "\u{1}c" && members[1].1 == "2");
+    assert_eq!(alloc::format!("{:?}", members[0].0), "Name(2 bytes)");
+}
+
+#[test]
+fn values_of_different_texts_have_different_hashes() {
+    use core::hash::{Hash, Hasher};
+    let hash = |raw: &Raw<'_>| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        raw.hash(&mut hasher);
+        hasher.finish()
+    };
+    let raw = Raw::trusted("[1]");
+    assert_eq!(hash(&raw), hash(&raw.clone().into_owned()));
+    assert_ne!(hash(&raw), hash(&Raw::trusted("[2]")));
+}
+
+#[test]
+fn a_vetted_value_stays_vetted_in_a_copy() {
+    let raw = Raw::trusted("{}");
+    assert!(!raw.is_vetted() && !raw.clone().into_owned().is_vetted());
+    assert!(raw.clone().vetted().is_vetted() && raw.vetted().into_owned().is_vetted());
 }
 
 /// Sets and maps require that the hash does not depend on the spelling.
@@ -325,7 +367,10 @@ fn defects_and_values_are_named() {
     }
     for (literal, text) in [(r#""a""#, "a"), (r#""\u0061\n""#, "a\n"), (r#""""#, "")] {
         let read = || Str::from_literal(literal).unwrap();
-        assert_eq!(alloc::borrow::Cow::from(read()), text);
+        let decoded = alloc::borrow::Cow::from(read());
+        assert_eq!(decoded, text);
+        let is_borrowed = matches!(decoded, alloc::borrow::Cow::Borrowed(_));
+        assert_eq!(is_borrowed, !literal.contains('\\'), "{literal}");
         assert_eq!(String::from(read()), text);
     }
 }

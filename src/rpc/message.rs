@@ -422,3 +422,7 @@ pub(crate) const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
         _ => ViolationKind::NotJson,
     }
 }
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

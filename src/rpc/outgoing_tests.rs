@@ -71,7 +71,8 @@ fn check(outgoing: &Outgoing<u32>, model: &[Modelled], clock: &ModelClock, step:
         let retries = one.retry_at.is_some_and(|at| at <= shows);
         assert_eq!(outgoing.is_retry_due(one.place, real), retries, "step {step}");
         assert_eq!(outgoing.find(one.id), Some(one.place), "step {step}");
-        assert!(outgoing.checked_timers(one.place).0, "step {step}");
+        let timers = (true, one.idle_at.is_some(), one.pause.is_some());
+        assert_eq!(outgoing.checked_timers(one.place), timers, "step {step}");
     }
     let uncounted = model.iter().filter(|one| one.is_uncounted).count();
     assert_eq!(outgoing.counted() as usize, model.len() - uncounted, "step {step}");
@@ -220,4 +221,8 @@ fn undated_requests_are_dated_later() {
     assert_eq!((outgoing.next_due(), outgoing.has_undated()), (Some(at(230)), false));
     let without = outgoing.insert(Patience::default(), None, |_| {});
     assert!(!outgoing.has_undated() && !outgoing.is_due(without, at(1_000)));
+    assert_eq!(outgoing.checked_timers(place), (true, true, false));
+    assert_eq!(outgoing.checked_timers(without), (true, false, false));
+    outgoing.remove(without, Ending::Answered);
+    assert_eq!(outgoing.checked_timers(without), (false, false, false));
 }

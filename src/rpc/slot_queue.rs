@@ -88,6 +88,7 @@ mod tests {
                     living.contains(&place)
                 };
                 queue.note_ended(1, lives);
+                assert!(queue.places.len() <= 2 * living.len(), "at least half of the queue lives");
             }
         }
         assert!(looks.get() < 3 * COUNT, "{}", looks.get());
@@ -95,6 +96,15 @@ mod tests {
             core::iter::from_fn(|| queue.pop(|place| living.contains(&place))).collect();
         assert_eq!(left, living.iter().copied().collect::<Vec<_>>());
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn entries_that_end_together_are_removed_together() {
+        let mut queue = SlotQueue::default();
+        (1..=5).for_each(|index| queue.push(place(index)));
+        queue.note_ended(4, |living| living == place(5));
+        assert_eq!(queue.places, [place(5)]);
+        assert_eq!(queue.pop(|_| true), Some(place(5)));
     }
 
     #[test]

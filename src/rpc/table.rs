@@ -269,6 +269,23 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn tables_with_other_entries_have_other_hashes() {
+        let hash = |entries: &[u32]| {
+            let mut table: Table<u32> = Table::new(ConnectionNumber::default());
+            for value in entries {
+                table.insert(|entry| *entry = *value);
+            }
+            let mut hasher = std::hash::DefaultHasher::new();
+            table.hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash(&[1, 2]), hash(&[1, 2]));
+        for others in [&[][..], &[1], &[2, 1], &[1, 3], &[1, 2, 2]] {
+            assert_ne!(hash(&[1, 2]), hash(others), "{others:?}");
+        }
+    }
+
     /// No handle is ever reused, for any history of the table.
     #[test]
     fn a_table_that_gave_its_memory_back_uses_no_name_again() {

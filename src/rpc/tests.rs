@@ -49,6 +49,7 @@ fn ids_are_integers_of_any_size_or_strings() {
     assert_eq!(Id::from_literal("1234", 4).map(|id| id.to_string()), Ok("1234".to_string()));
     assert_ne!(id("7"), id("\"7\""));
     assert_eq!(id("\"a\""), id("\"\\u0061\""));
+    assert_eq!(id("\"\\u0061\""), id("\"a\""));
     assert_eq!(id("\"a\"").hash32(), id("\"\\u0061\"").hash32());
     assert_ne!(id("\"\\ud800\""), id("\"\\ud801\""));
 }
@@ -347,6 +348,7 @@ const CLASSES: &[(&str, &str)] = &[
     (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, "idless error 1"),
     (r#"{"jsonrpc":"2.0","id":1,"method":"m","foo":[]}"#, "request 1 m"),
     // The version.
+    (r#"{"jsonrpc":"\u0032.0","id":1,"method":"m"}"#, "request 1 m"),
     (r#"{"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
     (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
     (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
