@@ -249,8 +249,8 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Skips the rest of an element and the comma behind it. A comma in quotes does not end the element, unless the
-    /// quotes are never closed.
+    /// Skips the rest of an element and the comma behind it. A comma in quotes does not end the element. If the quotes are
+    /// never closed, nothing is left.
     fn skip_element(&mut self) {
         let text = self.0;
         let (mut is_quoted, mut is_escaped) = (false, false);
