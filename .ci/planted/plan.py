@@ -15,14 +15,14 @@ GENERIC = re.compile(r"(::)?<[^<>]*>")
 
 
 class Plan:
-    """The mutants with what becomes of them."""
+    """Decides for each mutant whether it is behind a switch, not viable, or tested alone."""
 
     def __init__(self, files, mutants):
         self.files, self.mutants = files, mutants
         self.by_file = collections.defaultdict(list)
         for number, mutant in enumerate(mutants):
             self.by_file[mutant["file"]].append((number, mutant))
-        # By number: `Unviable` for what the compiler refuses, `Alone` for what cannot be behind a switch.
+        # By number: `Unviable` if the compiler refuses the mutant, `Alone` if it cannot be behind a switch. The others are.
         # All values of a function that returns `impl Trait` have the same type.
         self.state = {number: "Alone" for number, mutant in enumerate(mutants)
                       if mutant["genre"] == "FnValue" and re.search(r"\bimpl (?!.*Iterator)", mutant["function"]["return_type"])}
@@ -107,7 +107,7 @@ class Plan:
 
 
 def errors_of(command, copy, environment):
-    """What the compiler has to say."""
+    """Yields the errors of the compiler."""
     done = subprocess.run(["cargo", "check", "--profile=test", "--quiet", "--message-format=json", *command], cwd=copy,
                           env=environment, stdout=subprocess.PIPE, text=True)
     found = False

@@ -175,6 +175,13 @@ class Planter:
 
     # -- Operators
 
+    def chosen(self, mutants, code, sign):
+        """The code with the operator of the mutant that is on, or else with this one."""
+        text = code(sign)
+        for number, other in mutants:
+            text = f"if {switch(number)} {{ {marked('m', number, code(other))} }} else {{ {text} }}"
+        return text
+
     def binary_expression(self, node):
         operator = node.child_by_field_name("operator")
         sign = self.text(operator)
@@ -187,9 +194,7 @@ class Planter:
             test = "!=" if sign == "&&" else "=="
             return self.wrapped(mutants, f"({{ let l = {left}; if l {test} {switch(number)} {{ {right} }} else {{ l }} }})")
         reference = "&" if sign in COMPARISONS else ""
-        text = f"l {sign} r"
-        for number, other in mutants:
-            text = f"if {switch(number)} {{ {marked('m', number, f'l {other} r')} }} else {{ {text} }}"
+        text = self.chosen(mutants, lambda other: f"l {other} r", sign)
         text = f"(match ({reference}({left}), {reference}({right})) {{ (l, r) => {text} }})"
         return self.wrapped(mutants, text)
 
@@ -205,9 +210,7 @@ class Planter:
         if not mutants:
             return self.children(node)
         left, right = (self.render(node.child_by_field_name(name)) for name in ("left", "right"))
-        text = f"{left} {self.text(operator)} r"
-        for number, other in mutants:
-            text = f"if {switch(number)} {{ {marked('m', number, f'{left} {other} r')} }} else {{ {text} }}"
+        text = self.chosen(mutants, lambda other: f"{left} {other} r", self.text(operator))
         text = f"(match ({right}) {{ r => {text} }})"
         return self.wrapped(mutants, text)
 
