@@ -108,18 +108,17 @@ impl ClientTransport {
         now: Instant,
     ) -> Option<Arrived<'static>> {
         let known = self.requests.exchanges.get(&exchange)?;
-        let is_over = match &known.purpose {
-            Purpose::Request(_) => known.is_answered,
-            Purpose::Standalone => false,
-            _ => true,
-        };
         let kind = TransportFailureKind::BrokenOff;
         let failure = TransportFailure { cause, ..TransportFailure::new(kind) };
-        let can_resume = known.purpose == Purpose::Standalone || known.resumption.has_event();
+        let can_resume = match &known.purpose {
+            Purpose::Request(_) => known.resumption.has_event(),
+            Purpose::Standalone => true,
+            _ => false,
+        };
         if known.is_one_stream() {
             return self.one_stream_failed(exchange, failure);
         }
-        if !is_over && can_resume && known.resumption.has_attempts(self.requests.config()) {
+        if can_resume && known.resumption.has_attempts(self.requests.config()) {
             self.requests.retry(exchange, now);
             return None;
         }
@@ -149,7 +148,7 @@ impl ClientTransport {
         }
         let known = self.requests.exchanges.remove(&exchange)?;
         match known.purpose {
-            Purpose::Request(ref asked) if !known.is_answered => {
+            Purpose::Request(asked) => {
                 Some(Arrived::Ended { call: asked.call, end: ExchangeEnd::Failure(failure) })
             }
             Purpose::Notice { .. } => Some(Arrived::NotTaken { status: failure.status }),

@@ -27,8 +27,6 @@ pub(super) struct Exchange {
     pub(super) was_open: bool,
     /// The outcome, if the head of the response determines it regardless of the body.
     pub(super) verdict: Option<Verdict>,
-    /// Whether the response to the request has arrived.
-    pub(super) is_answered: bool,
     /// The position and the delay for resuming the event stream.
     pub(super) resumption: Resumption,
     /// The time of the next request to resume the stream, if none is open. Of the HTTP+SSE stream, the deadline for
@@ -74,7 +72,6 @@ impl core::fmt::Debug for Exchange {
             .debug_struct("Exchange")
             .field("purpose", &self.purpose)
             .field("has_head", &self.has_head)
-            .field("is_answered", &self.is_answered)
             .field("due", &self.due)
             .finish_non_exhaustive()
     }
@@ -89,7 +86,6 @@ impl Exchange {
             has_head: false,
             was_open: false,
             verdict: None,
-            is_answered: false,
             resumption: Resumption::new(),
             due: None,
         }
@@ -105,10 +101,10 @@ impl Exchange {
         self.due = due;
     }
 
-    /// Returns the call whose request the exchange carries, unless its response has arrived.
+    /// Returns the call whose request the exchange carries. Its response has not arrived: that ends the exchange.
     pub(super) const fn waiting_call(&self) -> Option<CallId> {
         match &self.purpose {
-            Purpose::Request(asked) if !self.is_answered => Some(asked.call),
+            Purpose::Request(asked) => Some(asked.call),
             _ => None,
         }
     }

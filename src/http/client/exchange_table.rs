@@ -115,7 +115,7 @@ impl ExchangeTable {
     /// Returns the exchanges of unanswered `initialize` requests, with their messages.
     pub(super) fn openings(&self) -> Vec<(ExchangeNumber, Vec<u8>)> {
         let opening = |exchange: &Exchange| match &exchange.purpose {
-            Purpose::Request(asked) if !exchange.is_answered => asked.opens.clone(),
+            Purpose::Request(asked) => asked.opens.clone(),
             _ => None,
         };
         let all = self.open.iter();

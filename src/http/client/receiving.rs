@@ -307,7 +307,7 @@ impl ClientTransport {
     /// Inspects a message: whether it is the response that its exchange waits for, and whether tools must be removed
     /// from it.
     fn look(&mut self, exchange: ExchangeNumber, text: &[u8], rewritten: &mut Vec<u8>) -> Looked {
-        let Some(known) = self.requests.exchanges.get_mut(&exchange) else {
+        let Some(known) = self.requests.exchanges.get(&exchange) else {
             return Looked::default();
         };
         let Purpose::Request(asked) = &known.purpose else {
@@ -315,7 +315,6 @@ impl ClientTransport {
             return Looked::default();
         };
         let is_answer = answers(text, &asked.id, &self.limits);
-        known.is_answered |= is_answer;
         let lists_tools = is_answer && asked.lists_tools;
         let message = core::str::from_utf8(text).ok().filter(|_| lists_tools);
         let headers = &mut self.tool_calls.headers;
