@@ -33,7 +33,7 @@ const NOTHING: f64 = 0.1;
 const LONG_STEP: Duration = Duration::from_millis(700);
 
 /// Returns how many times as much processor time a message takes in `now` as in `before`; each measures one round.
-/// `None` if the system does not report processor times.
+/// `None` if the system does not report processor times, or if those of `before` are too short to measure.
 ///
 /// The cost of a message depends on other load on the machine, by a factor of up to five: caches are shared, and
 /// waking threads costs more when processors have to be woken, too. So both are measured in turns.
@@ -47,9 +47,13 @@ pub(crate) async fn times(
             break;
         }
         let Some((before, now)) = before().await?.zip(now().await?) else { return Ok(None) };
-        (least_before, least_now) = (least_before.min(before), least_now.min(now));
+        // On a busy machine, a round may end before the first tick of the processor time.
+        if 0.0 < before {
+            least_before = least_before.min(before);
+        }
+        least_now = least_now.min(now);
     }
-    Ok(Some(least_now / least_before))
+    Ok(least_before.is_finite().then_some(least_now / least_before))
 }
 
 /// Measures the processor time in seconds of one of the messages that `some` sends; `some` returns their number.
@@ -132,5 +136,11 @@ mod tests {
         // A first measurement that was cheap by chance counts.
         assert_eq!(times_of(&[1.0, 2.0], &[2.0]), Some(2.0));
         assert_eq!(times_of(&[], &[1.0]), None);
+    }
+
+    #[test]
+    fn a_time_too_short_to_measure_does_not_count() {
+        assert_eq!(times_of(&[0.0, 2.0], &[4.0]), Some(2.0));
+        assert_eq!(times_of(&[0.0], &[4.0]), None);
     }
 }
