@@ -8,7 +8,7 @@
 //! requests are served.
 //!
 //! Time is simulated, and generators decide the events. The ids of sessions and nodes are random, so a seed gives similar
-//! events each time, and not the same. `NODE_SEEDS` sets how many seeds are run (10).
+//! events each time, and not the same. `NODE_SEEDS` sets how many seeds are run (3).
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -180,7 +180,7 @@ async fn trouble(
 
 /// Runs a simulation with each seed.
 fn explore_runs(run: impl Fn(u64) -> Pin<Box<dyn Future<Output = ()>>>) {
-    let seeds = std::env::var("NODE_SEEDS").map_or(10, |seeds| seeds.parse().unwrap());
+    let seeds = std::env::var("NODE_SEEDS").map_or(3, |seeds| seeds.parse().unwrap());
     for seed in 1..=seeds {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
