@@ -181,9 +181,13 @@ impl<'p> Batch<'p> {
             return Ok(());
         }
         let route = Route::Connection;
+        let tag = if self.made.is_empty() { Tag::Nothing } else { Tag::Batch };
         let serial = out
             .outbox(route)
-            .append(Room::Limit, Tag::Nothing, |writer| write_array(writer, outbox.messages()))?;
+            .append(Room::Limit, tag, |writer| write_array(writer, outbox.messages()))?;
+        if tag == Tag::Batch {
+            out.note_batch(&self.made);
+        }
         for call in self.made.drain(..) {
             if let Some(asked) = self.calls.messages.outgoing.get_mut(call.0) {
                 asked.sent = Sent::InBatch(serial);

@@ -41,6 +41,14 @@ pub trait Outboxes {
         _ = observation;
     }
 
+    /// Called with the calls of a batch of this side, once the batch is in the outbox of [`Route::Connection`].
+    ///
+    /// The default does nothing. A transport that sends each message in an exchange of its own needs the calls to end
+    /// them if the exchange fails.
+    fn note_batch(&mut self, calls: &[CallId]) {
+        _ = calls;
+    }
+
     /// Whether a request to the peer can be sent on this route. The default is `true`.
     ///
     /// A transport that cannot deliver a request, such as an HTTP response that is a single JSON object, returns

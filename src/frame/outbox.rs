@@ -26,6 +26,8 @@ pub(crate) enum Tag {
     Call(CallId),
     /// The message concerns a request of the peer, but is not the response to it.
     Exchange(IncomingId),
+    /// The message is a batch with requests of calls.
+    Batch,
 }
 
 /// A buffer of unsent output.
@@ -201,9 +203,9 @@ impl Outbox {
         self.queue.withdraw(serial, &Tag::Call(call))
     }
 
-    /// Withdraws an unsent batch, which has no tag. Returns whether it did.
+    /// Withdraws an unsent batch of calls. Returns whether it did.
     pub(crate) fn withdraw_batch(&mut self, serial: Serial) -> bool {
-        self.queue.withdraw(serial, &Tag::Nothing)
+        self.queue.withdraw(serial, &Tag::Batch)
     }
 
     /// Whether no byte of a call has been sent.

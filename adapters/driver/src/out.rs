@@ -4,7 +4,7 @@
 
 use mcp_sansio::event::Observation;
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{Instant, Outbox, Outboxes, Route};
+use mcp_sansio::{CallId, Instant, Outbox, Outboxes, Route};
 
 use crate::http::HttpOutboxes;
 
@@ -125,6 +125,13 @@ impl Outboxes for Out {
         match self {
             Self::Stream(_) => _ = observation,
             Self::Http(http) => http.observe(observation),
+        }
+    }
+
+    fn note_batch(&mut self, calls: &[CallId]) {
+        match self {
+            Self::Stream(outbox) => outbox.note_batch(calls),
+            Self::Http(http) => http.note_batch(calls),
         }
     }
 

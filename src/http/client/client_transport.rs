@@ -3,6 +3,8 @@
 //! This file has its state; `ending.rs` handles the ends of exchanges, `sending.rs` outgoing messages, and
 //! `receiving.rs` responses. Each file uses only files before it.
 
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -15,6 +17,7 @@ use super::tool_calls::ToolCalls;
 use crate::client::ClientEvent;
 use crate::connection::{Outboxes, Route, SubscriptionNews};
 use crate::frame::{Framing, Outbox};
+use crate::handle::CallId;
 use crate::limits::Limits;
 
 /// The outboxes of one [`Client`](crate::Client) over HTTP.
@@ -30,6 +33,8 @@ use crate::limits::Limits;
 pub struct ClientTransport {
     pub(super) limits: Limits,
     pub(super) outbox: Outbox,
+    /// The calls of each batch in the outbox, in order.
+    pub(super) batches: VecDeque<Box<[CallId]>>,
     pub(super) requests: Requests,
     pub(super) hold: StartupHold,
     pub(super) tool_calls: ToolCalls,
@@ -58,6 +63,7 @@ impl ClientTransport {
         Self {
             limits: limits.clone(),
             outbox: Outbox::new(Framing::Messages, limits),
+            batches: VecDeque::new(),
             tool_calls: ToolCalls::new(config.most_tools),
             requests: Requests::new(config),
             hold: StartupHold::default(),
@@ -163,6 +169,7 @@ impl ClientTransport {
 
     fn break_off(&mut self) {
         self.outbox.messages().for_each(drop);
+        self.batches.clear();
         self.tool_calls.forget_mended();
         self.requests.abort_all();
     }
@@ -192,5 +199,9 @@ impl ClientTransport {
 impl Outboxes for ClientTransport {
     fn outbox(&mut self, _: Route) -> &mut Outbox {
         &mut self.outbox
+    }
+
+    fn note_batch(&mut self, calls: &[CallId]) {
+        self.batches.push_back(calls.into());
     }
 }

@@ -44,11 +44,12 @@ impl ClientTransport {
                 self.requests.retry(exchange, now);
                 None
             }
-            Purpose::Standalone | Purpose::Farewell | Purpose::Batch => {
+            Purpose::Standalone | Purpose::Farewell => {
                 // The stream is optional for servers.
                 self.requests.exchanges.remove(&exchange);
                 None
             }
+            Purpose::Batch(_) => self.fail(exchange, refusal).map(Step::Other),
             Purpose::OneStream => self.one_stream_failed(exchange, refusal).map(Step::Other),
             Purpose::Refresh(_) => {
                 give_up(&mut self.requests, exchange, &self.limits).map(Step::Other)
@@ -153,6 +154,10 @@ impl ClientTransport {
             }
             Purpose::Notice { .. } => Some(Arrived::NotTaken { status: failure.status }),
             Purpose::OneStream => Some(Arrived::ConnectionLost),
+            Purpose::Batch(calls) => {
+                self.requests.fail(calls, &failure);
+                None
+            }
             _ => None,
         }
     }

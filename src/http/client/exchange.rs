@@ -2,6 +2,8 @@
 //!
 //! A number identifies one exchange for the whole lifetime of a client.
 
+use alloc::boxed::Box;
+
 use super::pending_call::PendingCall;
 use super::resumption::Resumption;
 use super::tool_refresh::Refresh;
@@ -50,8 +52,8 @@ pub(super) enum Purpose {
     Request(PendingCall),
     /// Lists the tools because of a call that was refused.
     Refresh(Refresh),
-    /// Carries a batch.
-    Batch,
+    /// Carries a batch with the requests of these calls. Only the machine determines which of them have a response.
+    Batch(Box<[CallId]>),
     /// Carries a notification, or a response of this side.
     Notice {
         /// Whether it is `notifications/initialized`, which starts the session.

@@ -286,8 +286,7 @@ impl ClientTransport {
             reader.message = body;
         }
         match self.requests.exchanges.remove(&exchange)?.purpose {
-            // Only the machine determines which calls of a batch have a response.
-            Purpose::Batch => Some(Step::Message(received)),
+            Purpose::Batch(_) => Some(Step::Message(received)),
             Purpose::Request(_) if looked.is_answer => Some(Step::Message(received)),
             Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
             _ => None,

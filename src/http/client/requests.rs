@@ -147,6 +147,7 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
     use core::time::Duration;
 
     use super::*;
@@ -163,7 +164,7 @@ mod tests {
         let mut requests = requests();
         for number in 0..3 {
             let request = requests.post(Vec::new());
-            let made = requests.send(Exchange::new(Purpose::Batch, true), request);
+            let made = requests.send(Exchange::new(Purpose::Batch(Box::default()), true), request);
             assert_eq!(made, ExchangeNumber(number));
             requests.abort(made);
             let Some(Action::Send { request, .. }) = requests.pop_action() else { panic!("made") };

@@ -73,12 +73,15 @@ impl Form {
             Purpose::Notice { .. } | Purpose::Farewell if is_fine => Self::Ignored,
             Purpose::Farewell => Self::Ignored,
             // All messages of the server arrive on the one stream.
-            Purpose::Request(_) | Purpose::Batch if is_fine && !is_streamable => Self::Ignored,
+            Purpose::Request(_) | Purpose::Batch(_) if is_fine && !is_streamable => Self::Ignored,
             _ if has_content_type(headers, "text/event-stream") && is_fine => {
                 let last_event = exchange.resumption.last_event().unwrap_or_default();
                 Self::Events(SseDecoder::new(most_bytes).behind(last_event))
             }
-            Purpose::Request(_) | Purpose::Refresh(_) | Purpose::Batch | Purpose::Notice { .. }
+            Purpose::Request(_)
+            | Purpose::Refresh(_)
+            | Purpose::Batch(_)
+            | Purpose::Notice { .. }
                 if has_content_type(headers, "application/json") && status != 202 =>
             {
                 Self::Json(Vec::new())
@@ -170,6 +173,8 @@ impl fmt::Debug for ResponseReader {
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
+
     use super::*;
 
     #[test]
@@ -201,12 +206,13 @@ mod tests {
             Form::of(&exchange, status, Headers::from(&fields[..]), is_streamable, 100)
         };
         let notice = Purpose::Notice { completes_handshake: false };
+        let batch = || Purpose::Batch(Box::default());
         assert!(form(notice.clone(), 202, "application/json", true) == Form::Ignored);
         assert!(form(notice, 400, "application/json", true) == Form::Json(Vec::new()));
-        assert!(form(Purpose::Batch, 200, "application/json", false) == Form::Ignored);
-        let events = form(Purpose::Batch, 200, "text/event-stream", true);
+        assert!(form(batch(), 200, "application/json", false) == Form::Ignored);
+        let events = form(batch(), 200, "text/event-stream", true);
         assert!(matches!(events, Form::Events(_)));
-        assert!(form(Purpose::Batch, 500, "text/event-stream", true) == Form::Unusable);
+        assert!(form(batch(), 500, "text/event-stream", true) == Form::Unusable);
         assert!(form(Purpose::Standalone, 200, "application/json", true) == Form::Unusable);
     }
 }

@@ -16,7 +16,7 @@ mod server;
 use mcp_sansio::event::Observation;
 use mcp_sansio::http::{ClientTransport, Streams};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{ClientEvent, IncomingId, Instant, Outbox, Outboxes, Route, ServerEvent};
+use mcp_sansio::{CallId, ClientEvent, IncomingId, Instant, Outbox, Outboxes, Route, ServerEvent};
 
 use self::client::Requests;
 use self::kept_bytes::KeptBytes;
@@ -168,6 +168,13 @@ impl Outboxes for HttpOutboxes {
         match self {
             Self::Responses(streams) => streams.observe(observation),
             Self::Requests(_) => _ = observation,
+        }
+    }
+
+    fn note_batch(&mut self, calls: &[CallId]) {
+        match self {
+            Self::Responses(streams) => streams.note_batch(calls),
+            Self::Requests(transport) => transport.note_batch(calls),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Batches of a client, which only sessions of 2025-03-26 have.
 
-use mcp_sansio::error::BatchError;
+use mcp_sansio::error::{BatchError, TransportFailure, TransportFailureKind};
 use mcp_sansio::{CallId, CallOptions, ClientEvent, Outcome, Revision};
 
 use super::kit::{EVENTS, JSON, Sent, Side, post, result};
@@ -8,8 +8,8 @@ use super::kit::{EVENTS, JSON, Sent, Side, post, result};
 const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
 const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2025-03-26");
 
-/// Makes two calls in one batch, and returns them with their request.
-fn asks_two(side: &mut Side) -> ([CallId; 2], Sent) {
+/// Makes two calls in one batch.
+fn make_two(side: &mut Side) -> [CallId; 2] {
     let now = side.now;
     let calls = side.http.with(|client, out| {
         client.batch(now, out, |batch| {
@@ -19,9 +19,15 @@ fn asks_two(side: &mut Side) -> ([CallId; 2], Sent) {
         })
     });
     assert!(!side.http.transport().is_empty(), "the batch waits to be sent");
+    calls.unwrap()
+}
+
+/// Makes two calls in one batch, and returns them with their request.
+fn asks_two(side: &mut Side) -> ([CallId; 2], Sent) {
+    let calls = make_two(side);
     let sent = side.sent_one();
     assert!(side.http.transport().is_empty());
-    (calls.unwrap(), sent)
+    (calls, sent)
 }
 
 /// A batch is one POST, and each call ends with its response in the body, whatever the form of the body.
@@ -50,6 +56,96 @@ fn a_batch_is_one_post_whose_response_ends_each_call() {
         assert_eq!(side.http.transport().exchanges(), 0);
         side.does_nothing();
     }
+}
+
+/// Returns the calls that end because of the transport now, with the kind and the status of the failure.
+fn fail(side: &mut Side) -> Vec<(CallId, TransportFailureKind, Option<u16>)> {
+    assert!(side.acts().is_empty());
+    let failed = side.due().into_iter().map(|event| match event {
+        ClientEvent::CallEnded(ended) => match ended.outcome {
+            Outcome::TransportFailed(TransportFailure { kind, status, .. }) => {
+                assert_eq!(ended.status, status);
+                (ended.call, kind, status)
+            }
+            other => panic!("no failure: {other:?}"),
+        },
+        other => panic!("no end of a call: {other:?}"),
+    });
+    let failed = failed.collect();
+    assert_eq!(side.http.transport().exchanges(), 0);
+    side.does_nothing();
+    failed
+}
+
+/// If the POST of a batch fails, its calls end at once, and not by their timeouts.
+#[test]
+fn the_calls_of_a_batch_end_with_its_exchange() {
+    use TransportFailureKind::{NoAnswer, Refused, Unreachable};
+    let null = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}"#;
+    for (status, fields, body, kind, reported) in [
+        (500, &[][..], "", Refused, Some(500)),
+        (400, &[JSON][..], null, Refused, Some(400)),
+        // Only a batch without requests may be accepted without a response.
+        (202, &[][..], "", NoAnswer, None),
+        (200, &[("Content-Type", "text/html")][..], "<p>", NoAnswer, None),
+    ] {
+        let mut side = Side::session(Revision::V2025_03_26);
+        let ([first, second], sent) = asks_two(&mut side);
+        assert_eq!(side.answer(&sent, status, fields, body), []);
+        let expected = [(first, kind, reported), (second, kind, reported)];
+        assert_eq!(fail(&mut side), expected, "{status}");
+    }
+    let mut side = Side::session(Revision::V2025_03_26);
+    let ([first, second], sent) = asks_two(&mut side);
+    assert_eq!(side.failed(&sent), []);
+    assert_eq!(fail(&mut side), [(first, Unreachable, None), (second, Unreachable, None)]);
+}
+
+/// A stream that ends early ends the calls without a response, and no others.
+#[test]
+fn a_stream_that_breaks_off_ends_the_rest_of_a_batch() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    let ([first, second], sent) = asks_two(&mut side);
+    let mut reader = side.stream(&sent);
+    let events = side.says(&mut reader, &result(2, "{}"));
+    let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(ended.call, first);
+    assert_eq!(side.end(&mut reader), []);
+    assert_eq!(fail(&mut side), [(second, TransportFailureKind::BrokenOff, None)]);
+}
+
+/// Each batch has its own calls, also behind a batch of notifications.
+#[test]
+fn batches_do_not_mix_up_their_calls() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    let now = side.now;
+    let notified = side.http.with(|client, out| {
+        client.batch(now, out, |batch| {
+            batch.notify_method("notifications/x", &())?;
+            Ok::<_, BatchError>(())
+        })
+    });
+    notified.unwrap();
+    let notice = side.sent_one();
+    let ([first, second], sent) = asks_two(&mut side);
+    assert_eq!(side.answer(&notice, 500, &[], ""), []);
+    assert!(side.acts().is_empty());
+    assert_eq!(side.due(), [], "a batch of notifications has no calls");
+    assert_eq!(side.answer(&sent, 500, &[], ""), []);
+    let kind = TransportFailureKind::Refused;
+    assert_eq!(fail(&mut side), [(first, kind, Some(500)), (second, kind, Some(500))]);
+}
+
+/// A batch that is dropped with its session leaves its calls to the machine, which ends them with the session.
+#[test]
+fn a_batch_that_was_never_sent_is_forgotten() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    make_two(&mut side);
+    side.http.with(|_, transport| transport.renew());
+    let ([first, second], sent) = asks_two(&mut side);
+    assert_eq!(side.failed(&sent), []);
+    let kind = TransportFailureKind::Unreachable;
+    assert_eq!(fail(&mut side), [(first, kind, None), (second, kind, None)]);
 }
 
 /// A response to a batch without any message is no message either.
