@@ -59,7 +59,7 @@ build_examples() {
     local name
     cargo build --locked --quiet --workspace --examples --bin mcp-sansio-gateway
     mkdir -p target/peers
-    for name in authorization_server conformance_client everything_http everything_server inspect websocket_server; do
+    for name in authorization_server cluster_node conformance_client everything_http everything_server inspect websocket_server; do
         cp "target/debug/examples/$name" "target/peers/$name.$$"
         mv "target/peers/$name.$$" "target/peers/$name"
     done
