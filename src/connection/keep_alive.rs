@@ -62,8 +62,13 @@ impl Silence {
         }
     }
 
-    /// Handles the response to a ping. An error counts as a response, too.
+    /// Handles the response to a ping. An error counts as a response, too. A ping that the transport could not deliver
+    /// is missed at its deadline, like one without a response.
     pub(super) fn answered(&mut self, outcome: &Outcome<'_>) {
+        if let (Outcome::TransportFailed(_), Some(ping)) = (outcome, &mut self.ping) {
+            ping.call = None;
+            return;
+        }
         self.ping = None;
         self.unsupported = matches!(
             outcome,

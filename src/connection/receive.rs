@@ -299,6 +299,9 @@ impl Dispatcher {
         #[cfg(any(call_table, fuzzing))]
         self.serving.calls.check_calls();
         self.messages_mut().outgoing.clock_mut().tick(cx.now());
+        if let ExchangeEnd::Error { .. } = end {
+            self.on_bytes_received(cx.config, cx.now());
+        }
         let (outcome, status) = match end {
             ExchangeEnd::Error { is_mended: true, .. }
                 if self.serving.calls.is_sent_again(cx, call) =>

@@ -152,7 +152,16 @@ impl Side {
 
     /// Like `session_with`, with the request for the event stream still open.
     pub(super) fn listening(revision: Revision, http: HttpClientConfig) -> (Self, Sent) {
-        let mut side = Self::begun_with(config::client(), http);
+        Self::listening_as(config::client(), revision, http)
+    }
+
+    /// Like `listening`, with the configuration of the client.
+    pub(super) fn listening_as(
+        client: ClientConfig,
+        revision: Revision,
+        http: HttpClientConfig,
+    ) -> (Self, Sent) {
+        let mut side = Self::begun_with(client, http);
         let opening = side.sent_one();
         assert_eq!(opening.id(), 1);
         let headers = [JSON, ("mcp-session-id", "s-1")];

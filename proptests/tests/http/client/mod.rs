@@ -5,6 +5,7 @@ mod batches;
 mod broken_off;
 mod debug_output;
 mod eras;
+mod keep_alive;
 mod kit;
 mod one_stream;
 mod requests;
