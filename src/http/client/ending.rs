@@ -39,8 +39,14 @@ impl ClientTransport {
                 self.requests.exchanges.remove(&exchange);
                 Some(Step::Other(Arrived::NotTaken { status: Some(reader.status) }))
             }
-            // The server may be overloaded or restarting.
-            Purpose::Standalone if known.was_open && 500 <= reader.status => {
+            // The server may be overloaded or restarting, may not have noticed the end of the last stream yet (409), or
+            // may have forgotten the event to resume from (400).
+            Purpose::Standalone if known.was_open && reader.status != 405 => {
+                if reader.status == 400
+                    && let Some(known) = self.requests.exchanges.get_mut(&exchange)
+                {
+                    known.resumption.note_id("");
+                }
                 self.requests.retry(exchange, now);
                 None
             }

@@ -142,6 +142,38 @@ fn a_stream_that_was_open_survives_a_503() {
     assert_eq!(side.waits(), None);
 }
 
+/// A server that has not noticed the end of the last stream refuses another one for a time. One that has forgotten the
+/// event to resume from is asked for a stream without it.
+///
+/// Proves H-HTTP-159.
+#[test]
+fn a_stream_that_was_open_survives_a_refusal() {
+    for (status, event) in [(409, Some("e1")), (429, Some("e1")), (400, None)] {
+        let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+        let mut stream = side.stream(&listening);
+        side.chunk(&mut stream, b"id: e1\n\n");
+        assert_eq!(side.end(&mut stream), []);
+        side.elapse(1_000);
+        let refused = side.sent_one();
+        assert_eq!(refused.header("Last-Event-ID"), Some("e1"));
+        assert_eq!(side.answer(&refused, status, &[], ""), []);
+        side.elapse(1_500);
+        let again = side.sent_one();
+        assert_eq!(again.header("Last-Event-ID"), event, "{status}");
+        let mut stream = side.stream(&again);
+        let news = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        assert_eq!(side.says(&mut stream, news).len(), 1);
+    }
+    // A server that has no stream any more is not asked again.
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    assert_eq!(side.end(&mut stream), []);
+    side.elapse(1_000);
+    let again = side.sent_one();
+    assert_eq!(side.answer(&again, 405, &[], ""), []);
+    assert_eq!((side.waits(), side.http.transport().exchanges()), (None, 0));
+}
+
 /// Proves H-HTTP-168, H-HA-02, H-HTTP-153: the status alone decides, even if the body is cut off.
 #[test]
 fn a_refusal_whose_body_breaks_off_is_one() {
