@@ -3,9 +3,9 @@
 //! This file has its state; `ending.rs` handles the ends of exchanges, `sending.rs` outgoing messages, and
 //! `receiving.rs` responses. Each file uses only files before it.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::config::HttpClientConfig;
@@ -34,7 +34,7 @@ pub struct ClientTransport {
     pub(super) limits: Limits,
     pub(super) outbox: Outbox,
     /// The calls of each batch in the outbox, in order.
-    pub(super) batches: VecDeque<Box<[CallId]>>,
+    pub(super) batches: VecDeque<Vec<CallId>>,
     pub(super) requests: Requests,
     pub(super) hold: StartupHold,
     pub(super) tool_calls: ToolCalls,

@@ -2,7 +2,8 @@
 //!
 //! A number identifies one exchange for the whole lifetime of a client.
 
-use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::slice;
 
 use super::pending_call::PendingCall;
 use super::resumption::Resumption;
@@ -52,9 +53,10 @@ pub(super) enum Purpose {
     Request(PendingCall),
     /// Lists the tools because of a call that was refused.
     Refresh(Refresh),
-    /// Carries a batch with the requests of these calls. Only the machine determines which of them have a response.
-    Batch(Box<[CallId]>),
-    /// Carries a notification, or a response of this side.
+    /// Carries a batch with the requests of these calls, which have not ended. Only the machine determines which of
+    /// them have a response.
+    Batch(Vec<CallId>),
+    /// Carries a notification or a response of this side, or a batch of them.
     Notice {
         /// Whether it is `notifications/initialized`, which starts the session.
         completes_handshake: bool,
@@ -108,6 +110,15 @@ impl Exchange {
         match &self.purpose {
             Purpose::Request(asked) => Some(asked.call),
             _ => None,
+        }
+    }
+
+    /// Returns the calls whose requests the exchange carries.
+    pub(super) fn calls(&self) -> &[CallId] {
+        match &self.purpose {
+            Purpose::Request(asked) => slice::from_ref(&asked.call),
+            Purpose::Batch(calls) => calls,
+            _ => &[],
         }
     }
 

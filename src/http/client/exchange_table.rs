@@ -38,10 +38,9 @@ impl ExchangeTable {
     pub(super) fn insert(&mut self, number: ExchangeNumber, exchange: Exchange) {
         self.remove(&number);
         self.dues.extend(exchange.due().map(|due| (due, number)));
-        match &exchange.purpose {
-            Purpose::Request(asked) => _ = self.calls.insert(asked.call.index(), number),
-            Purpose::Notice { .. } => self.notices += 1,
-            _ => {}
+        self.calls.extend(exchange.calls().iter().map(|call| (call.index(), number)));
+        if let Purpose::Notice { .. } = exchange.purpose {
+            self.notices += 1;
         }
         self.open.insert(number, exchange);
     }
@@ -51,13 +50,14 @@ impl ExchangeTable {
         if let Some(due) = exchange.due() {
             self.dues.remove(&(due, *number));
         }
-        match &exchange.purpose {
+        for call in exchange.calls() {
             // Another exchange may carry a call with the same index by now.
-            Purpose::Request(asked) if self.calls.get(&asked.call.index()) == Some(number) => {
-                self.calls.remove(&asked.call.index());
+            if self.calls.get(&call.index()) == Some(number) {
+                self.calls.remove(&call.index());
             }
-            Purpose::Notice { .. } => self.notices -= 1,
-            _ => {}
+        }
+        if let Purpose::Notice { .. } = exchange.purpose {
+            self.notices -= 1;
         }
         Some(exchange)
     }
@@ -79,7 +79,19 @@ impl ExchangeTable {
     pub(super) fn waits_for(&self, call: CallId) -> Option<ExchangeNumber> {
         let number = *self.calls.get(&call.index())?;
         let exchange = self.open.get(&number)?;
-        (exchange.waiting_call() == Some(call)).then_some(number)
+        exchange.calls().contains(&call).then_some(number)
+    }
+
+    /// Removes a call that has ended from its batch. Returns whether the exchange carries no other call.
+    pub(super) fn leaves_batch(&mut self, number: ExchangeNumber, call: CallId) -> bool {
+        let Some(Exchange { purpose: Purpose::Batch(calls), .. }) = self.open.get_mut(&number)
+        else {
+            return true;
+        };
+        calls.retain(|other| *other != call);
+        let is_last = calls.is_empty();
+        self.calls.remove(&call.index());
+        is_last
     }
 
     /// Returns the number of exchanges that carry a notification or a response of this side.

@@ -115,11 +115,13 @@ impl Requests {
         }
     }
 
-    /// Aborts the exchange of a call that has ended without a response on it.
+    /// Aborts the exchange of a call that has ended without a response on it. The exchange of a batch is aborted with
+    /// its last call.
     pub(super) fn abort_call(&mut self, call: CallId) {
         // With HTTP+SSE all responses arrive on the one stream.
         if self.transport.is_streamable()
             && let Some(number) = self.exchanges.waits_for(call)
+            && self.exchanges.leaves_batch(number, call)
         {
             self.abort(number);
         }
@@ -147,7 +149,6 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
-    use alloc::boxed::Box;
     use core::time::Duration;
 
     use super::*;
@@ -164,7 +165,7 @@ mod tests {
         let mut requests = requests();
         for number in 0..3 {
             let request = requests.post(Vec::new());
-            let made = requests.send(Exchange::new(Purpose::Batch(Box::default()), true), request);
+            let made = requests.send(Exchange::new(Purpose::Batch(Vec::new()), true), request);
             assert_eq!(made, ExchangeNumber(number));
             requests.abort(made);
             let Some(Action::Send { request, .. }) = requests.pop_action() else { panic!("made") };

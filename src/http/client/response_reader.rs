@@ -173,8 +173,6 @@ impl fmt::Debug for ResponseReader {
 
 #[cfg(test)]
 mod tests {
-    use alloc::boxed::Box;
-
     use super::*;
 
     #[test]
@@ -206,7 +204,7 @@ mod tests {
             Form::of(&exchange, status, Headers::from(&fields[..]), is_streamable, 100)
         };
         let notice = Purpose::Notice { completes_handshake: false };
-        let batch = || Purpose::Batch(Box::default());
+        let batch = || Purpose::Batch(Vec::new());
         assert!(form(notice.clone(), 202, "application/json", true) == Form::Ignored);
         assert!(form(notice, 400, "application/json", true) == Form::Json(Vec::new()));
         assert!(form(batch(), 200, "application/json", false) == Form::Ignored);

@@ -1,6 +1,5 @@
 //! Outgoing messages of a client: each becomes an HTTP request, or aborts an exchange.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::action::Action;
@@ -52,12 +51,12 @@ impl ClientTransport {
     /// Sends a message, or performs the equivalent HTTP operation.
     fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
         if message.starts_with(b"[") {
-            let calls = match tag {
-                Tag::Batch => self.batches.pop_front().unwrap_or_default(),
-                _ => Box::default(),
+            let purpose = match tag {
+                Tag::Batch => Purpose::Batch(self.batches.pop_front().unwrap_or_default()),
+                _ => Purpose::Notice { completes_handshake: false },
             };
             let request = self.requests.post(message);
-            self.requests.send_in_session(Exchange::new(Purpose::Batch(calls), true), request);
+            self.requests.send_in_session(Exchange::new(purpose, true), request);
             return;
         }
         let source = HeaderSource::read(&message);

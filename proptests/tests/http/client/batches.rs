@@ -3,7 +3,10 @@
 use mcp_sansio::error::{BatchError, TransportFailure, TransportFailureKind};
 use mcp_sansio::{CallId, CallOptions, ClientEvent, Outcome, Revision};
 
-use super::kit::{EVENTS, JSON, Sent, Side, post, result};
+use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio_proptests::config;
+
+use super::kit::{Act, EVENTS, JSON, Sent, Side, URL, post, result};
 
 const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
 const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2025-03-26");
@@ -54,6 +57,10 @@ fn a_batch_is_one_post_whose_response_ends_each_call() {
             .collect();
         assert_eq!(ended, [(second, "{}"), (first, r#"{"a":1}"#)]);
         assert_eq!(side.http.transport().exchanges(), 0);
+        if kind == EVENTS {
+            // The server may keep the stream open.
+            side.aborts(sent.exchange);
+        }
         side.does_nothing();
     }
 }
@@ -112,6 +119,43 @@ fn a_stream_that_breaks_off_ends_the_rest_of_a_batch() {
     assert_eq!(ended.call, first);
     assert_eq!(side.end(&mut reader), []);
     assert_eq!(fail(&mut side), [(second, TransportFailureKind::BrokenOff, None)]);
+}
+
+/// The exchange of a batch is aborted with its last call, so that no stream stays open for nothing.
+#[test]
+fn the_exchange_of_a_batch_ends_with_its_last_call() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    let ([first, second], sent) = asks_two(&mut side);
+    let mut reader = side.stream(&sent);
+    let events = side.says(&mut reader, &result(3, "{}"));
+    assert!(matches!(&events[..], [ClientEvent::CallEnded(ended)] if ended.call == second));
+    side.does_nothing();
+    side.elapse(600_000);
+    let events = side.due();
+    assert!(matches!(&events[..], [ClientEvent::CallEnded(ended)] if ended.call == first));
+    let acts = side.acts();
+    let [Act::Abort(aborted), Act::Send(cancelled)] = &acts[..] else { panic!("{acts:?}") };
+    assert!(cancelled.body().contains("notifications/cancelled"));
+    assert_eq!((*aborted, side.http.transport().exchanges()), (sent.exchange, 1));
+}
+
+/// A server cannot make a client open any number of requests by batches of pings.
+#[test]
+fn batches_of_responses_count_like_responses() {
+    let mut client = config::client();
+    client.connection.limits.inbound_requests = 2;
+    let http = HttpClientConfig::new(URL);
+    let (mut side, listening) = Side::listening_as(client, Revision::V2025_03_26, http);
+    let mut stream = side.stream(&listening);
+    for id in 1..=5 {
+        let ping = format!(r#"[{{"jsonrpc":"2.0","id":{id},"method":"ping"}}]"#);
+        assert_eq!(side.says(&mut stream, &ping), []);
+    }
+    let sent = side.sent();
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    assert_eq!(sent[0].body(), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
+    assert_eq!(side.answer(&sent[0], 202, &[], ""), []);
+    assert_eq!(side.sent().len(), 1);
 }
 
 /// Each batch has its own calls, also behind a batch of notifications.
