@@ -26,8 +26,8 @@
 ///
 /// bytes.
 ///
-/// - `kept` is the data of the peer that the connection retains: with the input that requests and calls wait for, and
-///   with the notifications that arrive before their subscriptions are open. `kept` of a call of this side is at most
+/// - `kept` is the data of the peer that the connection retains. It includes input for requests and calls, and
+///   notifications that arrive before their subscriptions are open. `kept` of a call of this side is at most
 ///   `kept_bytes`. It is 0 unless the call must remember part of its params: a form that is shown to the user, or, in
 ///   the modern era, all of them, because the call may have to be sent again.
 /// - `identity` is the metadata of this side that every modern request carries: 200 bytes, the name, the version and

@@ -45,7 +45,7 @@ pub use tool_support::ToolTasks;
 /// It has the same four kinds of methods as [`Server`](crate::Server): inputs, commands,
 /// [`poll_timeout`](crate::Connection::poll_timeout), and getters. It starts with [`connect`](Self::connect), whose
 /// outcome is one event: [`Connected`](ClientEvent::Connected) or [`ConnectFailed`](ClientEvent::ConnectFailed).
-/// Only if a [`known`](ClientConfig::known) revision turns out to be wrong, a second one follows. Calls can be made at
+/// A second one follows only if the [`known`](ClientConfig::known) revision was wrong. Calls can be made at
 /// any time. They are held until the era of the server is known.
 ///
 /// ```

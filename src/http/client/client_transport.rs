@@ -23,9 +23,9 @@ use crate::limits::Limits;
 /// The outboxes of one [`Client`](crate::Client) over HTTP.
 ///
 /// Pass the transport to every method of the machine that takes `out`, and pass every event of the machine to
-/// [`watch`](Self::watch). [`poll_action`](Self::poll_action) returns the HTTP operations to perform. Report their
-/// results with [`head`](Self::head), [`chunk`](Self::chunk), [`end`](Self::end) and [`failed`](Self::failed), which
-/// return the input for the machine.
+/// [`watch`](Self::watch). [`poll_action`](Self::poll_action) returns the HTTP operations to perform. Report
+/// responses with [`head`](Self::head), [`chunk`](Self::chunk) and [`end`](Self::end), and failures with
+/// [`failed`](Self::failed) and [`broken`](Self::broken). All but `head` return the input for the machine.
 ///
 /// A call that is cancelled or times out is cancelled in the way of its era: in the modern era by aborting the
 /// exchange, in a session by a notification.
