@@ -1,9 +1,8 @@
 //! Batches of a client, which only sessions of 2025-03-26 have.
 
 use mcp_sansio::error::{BatchError, TransportFailure, TransportFailureKind};
-use mcp_sansio::{CallId, CallOptions, ClientEvent, Outcome, Revision};
-
 use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::{CallId, CallOptions, ClientEvent, Outcome, Revision};
 use mcp_sansio_proptests::config;
 
 use super::kit::{Act, EVENTS, JSON, Sent, Side, URL, post, result};
