@@ -5,10 +5,10 @@
 
 cd "$SRC/mcp-sansio"
 
-# The start inputs. The program that writes them is no fuzz target: the flags of the sanitizers would break its C code.
+# The start inputs. The program that writes them is no fuzz target, and needs no sanitizers.
 begin=${WORK:-/tmp}/begin
 env -u RUSTFLAGS -u CFLAGS -u CXXFLAGS -u LIB_FUZZING_ENGINE \
-    cargo run --locked --quiet --example corpus -- "$begin"
+    cargo run --locked --quiet -p mcp-sansio-proptests --bin corpus -- "$begin"
 
 # The profile `release` in fuzz/Cargo.toml keeps debug assertions and overflow checks.
 cd fuzz

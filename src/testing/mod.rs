@@ -94,7 +94,7 @@
 //! ```
 //!
 //! A gateway is two such pairs, tested with the gateway itself between the server of one pair and the client of the
-//! other. `examples/simulate.rs` in the repository runs the world of this crate itself, in which both applications,
+//! other. `proptests/programs/simulate.rs` in the repository runs the world of this crate itself, in which both applications,
 //! the wire and a hostile peer act at any time.
 
 mod choices;

@@ -2,18 +2,18 @@
 
 use std::process::{Command, Output};
 
-use crate::kit::example;
+use crate::kit;
 
 fn attack(arguments: &[&str]) -> (String, Option<i32>) {
     let Output { status, stdout, .. } =
-        Command::new(example("attack")).args(arguments).output().unwrap();
+        Command::new(kit::attack()).args(arguments).output().unwrap();
     (String::from_utf8(stdout).unwrap(), status.code())
 }
 
 /// This attack is the cheapest one, and its result does not depend on the speed of the machine.
 #[test]
 fn an_attack_is_made_and_measured() {
-    let server = example("everything_server");
+    let server = kit::example("everything_server");
     let mut arguments = vec!["stdio", "--only", "half-closed", "--seconds", "1"];
     arguments.extend(["--", server.to_str().unwrap(), "--drain", "0.1"]);
     let (table, code) = attack(&arguments);
@@ -26,7 +26,7 @@ fn an_attack_is_made_and_measured() {
 
 #[test]
 fn a_server_that_does_not_serve_breaks_a_bound() {
-    let no_server = example("attack");
+    let no_server = kit::attack();
     let no_server = no_server.to_str().unwrap();
     let (_, code) = attack(&["stdio", "--only", "noise", "--", no_server, "stdio", "--list"]);
     assert_eq!(code, Some(1));

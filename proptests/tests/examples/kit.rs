@@ -12,7 +12,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
         let target = profile.parent().unwrap();
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--workspace", "--examples"]);
-        build.args(["--bin", "mcp-sansio-gateway"]);
+        build.args(["--bin", "mcp-sansio-gateway", "--bin", "attack"]);
         let name = profile.file_name().unwrap().to_str().unwrap();
         if name != "debug" {
             build.args(["--profile", name]);
@@ -41,4 +41,9 @@ pub(crate) fn example(name: &str) -> PathBuf {
 /// Returns the path of the gateway, which is a program of the workspace and no example.
 pub(crate) fn gateway() -> PathBuf {
     example("..").join("mcp-sansio-gateway")
+}
+
+/// Returns the path of `attack`, a program of the benchmarks.
+pub(crate) fn attack() -> PathBuf {
+    example("..").join("attack")
 }

@@ -1,4 +1,4 @@
-//! The smaller of the small worlds. `cargo run --release --example explore` explores all of them.
+//! The smaller of the small worlds. `cargo run --release -p mcp-sansio-proptests --bin explore` explores all of them.
 
 use mcp_sansio_proptests::exploration::scenarios;
 

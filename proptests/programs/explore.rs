@@ -2,9 +2,9 @@
 //! happen in between, equal ids, a task, a subscription, the opening of a connection.
 //!
 //! ```sh
-//! cargo run --release --example explore
-//! cargo run --release --example explore -- task
-//! cargo run --release --example explore -- --models
+//! cargo run --release -p mcp-sansio-proptests --bin explore
+//! cargo run --release -p mcp-sansio-proptests --bin explore -- task
+//! cargo run --release -p mcp-sansio-proptests --bin explore -- --models
 //! ```
 //!
 //! It prints the number of states of each explored world, and the totals. If an invariant fails in a world, it prints a

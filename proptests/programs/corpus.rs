@@ -2,7 +2,7 @@
 //! the official examples if they exist (`../shared/schema`).
 //!
 //! ```sh
-//! cargo run --release --example corpus -- fuzz/target/begin
+//! cargo run --release -p mcp-sansio-proptests --bin corpus -- fuzz/target/begin
 //! ```
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "it fails by panicking")]
@@ -43,7 +43,7 @@ fn main() {
     for (kind, text) in texts::EXAMPLES {
         write(&target.join("texts"), &[&[*kind], text.as_bytes()].concat());
     }
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/schema");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema");
     let mut found = 0;
     official(&examples, &mut |text| {
         found += 1;

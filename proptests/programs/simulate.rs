@@ -2,9 +2,9 @@
 //! and checks the guarantees of this crate at each step.
 //!
 //! ```sh
-//! cargo run --release --example simulate -- --seed 1 --seeds 1000
-//! cargo run --release --example simulate -- --seed 42 --trace
-//! cargo run --release --example simulate -- --seed 1 --seeds 1000 --http
+//! cargo run --release -p mcp-sansio-proptests --bin simulate -- --seed 1 --seeds 1000
+//! cargo run --release -p mcp-sansio-proptests --bin simulate -- --seed 42 --trace
+//! cargo run --release -p mcp-sansio-proptests --bin simulate -- --seed 1 --seeds 1000 --http
 //! ```
 //!
 //! The first line describes the run; on a terminal, the progress follows. The last line names the run, and contains a

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 /// A program and its arguments.
 pub(crate) type CommandLine = Vec<OsString>;
 
-/// The attacked examples.
-const EXAMPLES: &[&str] = &["everything_server", "inspect"];
+/// The attacked client, an example of the root package.
+const CLIENT: &str = "inspect";
 
 /// Returns the command that runs this program with an argument.
 pub(crate) fn own(argument: &str) -> Result<CommandLine, String> {
@@ -17,36 +17,35 @@ pub(crate) fn own(argument: &str) -> Result<CommandLine, String> {
     Ok(vec![program.into(), argument.into()])
 }
 
-/// Finds an example beside this program.
+/// Finds the client to attack.
 ///
-/// If cargo runs this program, the examples are built first, because cargo has built only this one. A single build
-/// of all examples shares the most with other builds.
+/// If cargo runs this program, the client is built first, because cargo has built only this program.
 ///
 /// # Errors
 ///
-/// If the example cannot be built or is missing.
-pub(crate) fn example(name: &str) -> Result<CommandLine, String> {
+/// If the client cannot be built or is missing.
+pub(crate) fn client() -> Result<CommandLine, String> {
     let directory =
         env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
     let directory = directory.parent().ok_or("this program is in no directory")?;
     if let Some(cargo) = env::var_os("CARGO") {
         build(&cargo, directory)?;
     }
-    let program = directory.join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    let program = directory.join("examples").join(format!("{CLIENT}{}", env::consts::EXE_SUFFIX));
     if program.is_file() {
         return Ok(vec![program.into()]);
     }
     let place = program.display();
-    Err(format!("{place} is missing; build it with: cargo build --release --example {name}"))
+    Err(format!("{place} is missing; build it with: cargo build --release --example {CLIENT}"))
 }
 
 fn build(cargo: &OsString, directory: &Path) -> Result<(), String> {
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--profile", profile(directory)]);
-    for example in EXAMPLES {
-        command.args(["--example", example]);
-    }
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    command.args(["--package", "mcp-sansio", "--example", CLIENT]);
+    // In the directory of the caller, to which CARGO_TARGET_DIR may be relative.
+    command.args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    command.stdin(Stdio::null());
     // `cargo run` sets them. The build script of a dependency reads them, and would run again each time.
     for (name, _) in env::vars_os() {
         let is_of_package =
@@ -57,14 +56,14 @@ fn build(cargo: &OsString, directory: &Path) -> Result<(), String> {
     }
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("building the examples to attack ended with {status}")),
+        Ok(status) => Err(format!("building the client to attack ended with {status}")),
         Err(error) => Err(format!("{}: {error}", PathBuf::from(cargo).display())),
     }
 }
 
-/// Returns the profile of a directory such as `target/release/examples`.
+/// Returns the profile of a directory such as `target/release`.
 fn profile(directory: &Path) -> &str {
-    let name = directory.parent().and_then(|parent| parent.file_name()?.to_str());
+    let name = directory.file_name().and_then(|name| name.to_str());
     name.filter(|name| *name != "debug").unwrap_or("dev")
 }
 
@@ -74,8 +73,8 @@ mod tests {
 
     #[test]
     fn a_build_directory_determines_the_cargo_profile() {
-        assert_eq!(profile(Path::new("/x/target/release/examples")), "release");
-        assert_eq!(profile(Path::new("target/debug/examples")), "dev");
-        assert_eq!(profile(Path::new("examples")), "dev");
+        assert_eq!(profile(Path::new("/x/target/release")), "release");
+        assert_eq!(profile(Path::new("target/debug")), "dev");
+        assert_eq!(profile(Path::new("/")), "dev");
     }
 }

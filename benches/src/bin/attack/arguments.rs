@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
 
 use crate::bounds::Bounds;
+use crate::programs::{self, CommandLine};
 
 /// The time for starting the victim of an attack and for measuring it.
 const MEASURING: Duration = Duration::from_secs(1);
@@ -17,8 +18,8 @@ const SHORTEST: Duration = Duration::from_millis(300);
 
 /// Attacks an MCP server of this machine, and measures what the attacks cost it.
 ///
-/// Without a command and without a URL, it starts the example server of the transport, a fresh one for each attack, and
-/// attacks the client `inspect` as well. The exit code is 1 if a bound is broken, 2 if the command line is wrong.
+/// Without a command and without a URL, it starts the everything server, a fresh one for each attack, and attacks the
+/// client `inspect` as well. The exit code is 1 if a bound is broken, 2 if the command line is wrong.
 #[derive(Parser, Debug)]
 #[command(version, name = "attack", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -30,7 +31,10 @@ pub(crate) struct Arguments {
     /// Run this attack only; can be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
-    /// The bound on the memory of the server, in MiB, if it differs from that of the example servers
+    /// The client to attack, instead of `inspect` as cargo builds it: a program with the same command line
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) client: Option<OsString>,
+    /// The bound on the memory of the server, in MiB, if it differs from that of the everything server
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
     pub(crate) memory: Option<u64>,
     /// List the attacks, and run none
@@ -57,9 +61,12 @@ pub(crate) enum Transport {
     /// A hostile server, on standard input and output
     #[value(hide = true)]
     Hostile,
-    /// The everything server behind HTTP, on a free port
+    /// The everything server, on standard input and output
     #[value(hide = true)]
     Everything,
+    /// The everything server behind HTTP, on a free port
+    #[value(hide = true)]
+    EverythingHttp,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -96,7 +103,16 @@ impl Arguments {
         Bounds { memory, ..bounds }
     }
 
-    /// Whether no server is named, so that the example server is attacked.
+    /// Returns the command of the client to attack.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no client is named and `inspect` cannot be built.
+    pub(crate) fn client(&self) -> Result<CommandLine, String> {
+        self.client.clone().map_or_else(programs::client, |client| Ok(vec![client]))
+    }
+
+    /// Whether no server is named, so that the everything server is attacked.
     pub(crate) fn has_no_server(&self) -> bool {
         self.url.is_none() && self.command.is_empty()
     }
@@ -163,6 +179,7 @@ mod tests {
         assert_eq!(arguments.share(300), SHORTEST);
         assert_eq!(arguments.selected(&["tasks", "other", "noise"]).unwrap(), ["tasks", "noise"]);
         assert_eq!(parse("http").unwrap().selected(&["a", "b"]).unwrap(), ["a", "b"]);
+        assert_eq!(parse("http --client x/y").unwrap().client().unwrap(), ["x/y"]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Attacks local MCP servers and a local client, and measures the cost for them.
 //!
-//! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where CARRIER is `stdio` or `http`; `--list`
-//! names the attacks. Each attack has a fresh victim: the everything server, the client `inspect`, or the server on the
-//! command line. The table has a row for each attack:
+//! Usage: `cargo run --release -p mcp-sansio-benches --bin attack -- CARRIER [--seconds N]`, where CARRIER is `stdio` or
+//! `http`; `--list` names the attacks. Each attack has a fresh victim: the everything server, the client `inspect`, or
+//! the server on the command line. The table has a row for each attack:
 //!
 //! - the peak memory of the victim, and its memory a moment after the attack,
 //! - the processor time of the victim, and its slowdown by other load on the processors,
@@ -16,7 +16,7 @@
 mod arguments;
 mod bounds;
 mod collisions;
-#[path = "../everything_server/everything/mod.rs"]
+#[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
 mod held;
 mod hostile;
@@ -24,7 +24,7 @@ mod http;
 mod messages;
 mod noise;
 mod programs;
-#[path = "../../adapters/http/examples/everything_http/serving.rs"]
+#[path = "../../../../adapters/http/examples/everything_http/serving.rs"]
 mod serving;
 mod stdio;
 mod table;
@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use mcp_sansio_std::{ConnectionOptions, SharedTasks, serve_stdio_with};
 
 use crate::arguments::{Arguments, Transport};
 use crate::bounds::{Bounds, Measured};
@@ -54,8 +55,8 @@ fn main() -> ExitCode {
         _ = hostile::serve_stdio();
         return ExitCode::SUCCESS;
     }
-    if arguments.transport == Transport::Everything {
-        return serve_everything();
+    if let Transport::Everything | Transport::EverythingHttp = arguments.transport {
+        return serve_everything(arguments.transport);
     }
     let named = attacks(&arguments);
     let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
@@ -80,11 +81,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the server that is attacked over HTTP, on every processor, like any server.
-fn serve_everything() -> ExitCode {
-    let served = tokio::runtime::Runtime::new().and_then(|runtime| {
-        runtime.block_on(serving::serve_everything(0, "/mcp", None, |options, _url| Ok(options)))
-    });
+/// Runs the server that is attacked, over HTTP on every processor, like any server.
+fn serve_everything(transport: Transport) -> ExitCode {
+    let served = if transport == Transport::EverythingHttp {
+        tokio::runtime::Runtime::new().map_err(Failure::from).and_then(|runtime| {
+            let serving = serving::serve_everything(0, "/mcp", None, |options, _url| Ok(options));
+            runtime.block_on(serving).map_err(Failure::from)
+        })
+    } else {
+        let options = ConnectionOptions::new().tasks(SharedTasks::default());
+        serve_stdio_with(everything::config(), &options, everything::Everything::default())
+            .map_err(Failure::from)
+    };
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -122,28 +130,30 @@ async fn run(
         Transport::Http => {
             let server = match running {
                 Some((address, path)) => Server::Running { address, path, pid: arguments.pid },
-                None if arguments.has_no_server() => Server::Program(programs::own("everything")?),
+                None if arguments.has_no_server() => {
+                    Server::Program(programs::own("everything-http")?)
+                }
                 None => Server::Program(arguments.command.clone()),
             };
-            over_http(&server, &arguments.bounds(Bounds::HTTP), share, selected).await
+            over_http(&server, arguments, share, selected).await
         }
         _ => {
             let server = match arguments.has_no_server() {
-                true => programs::example("everything_server")?,
+                true => programs::own("everything")?,
                 false => arguments.command.clone(),
             };
-            let bounds = arguments.bounds(Bounds::ONE_CONNECTION);
-            over_stdio(&server, &bounds, share, selected).await
+            over_stdio(&server, arguments, share, selected).await
         }
     }
 }
 
 async fn over_http(
     server: &Server,
-    bounds: &Bounds,
+    arguments: &Arguments,
     share: Duration,
     selected: &[&str],
 ) -> Result<bool, Failure> {
+    let bounds = &arguments.bounds(Bounds::HTTP);
     say(&table::heading(bounds));
     let (row, control) = http::Control::start(server).await?;
     let mut has_held = held(&row, bounds);
@@ -152,17 +162,19 @@ async fn over_http(
         has_held &= held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), bounds);
     }
     if selected.contains(&hostile::NAME) {
-        has_held &= held(&hostile::run_http(share).await?, &Bounds::ONE_CONNECTION);
+        has_held &=
+            held(&hostile::run_http(arguments.client()?, share).await?, &Bounds::ONE_CONNECTION);
     }
     Ok(has_held)
 }
 
 async fn over_stdio(
     server: &CommandLine,
-    bounds: &Bounds,
+    arguments: &Arguments,
     share: Duration,
     selected: &[&str],
 ) -> Result<bool, Failure> {
+    let bounds = &arguments.bounds(Bounds::ONE_CONNECTION);
     say(&table::heading(bounds));
     let (row, mut control) = stdio::Control::start(server).await?;
     let mut has_held = held(&row, bounds);
@@ -171,7 +183,8 @@ async fn over_stdio(
         has_held &= held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), bounds);
     }
     if selected.contains(&hostile::NAME) {
-        has_held &= held(&hostile::run_stdio(share).await?, &Bounds::ONE_CONNECTION);
+        has_held &=
+            held(&hostile::run_stdio(arguments.client()?, share).await?, &Bounds::ONE_CONNECTION);
     }
     Ok(has_held)
 }
