@@ -5,6 +5,7 @@
 mod machine;
 mod shared;
 mod side;
+mod silence_model;
 
 pub mod allocations;
 pub mod authorization_server;

@@ -17,7 +17,6 @@ mod routes;
 mod server_side;
 mod setup;
 mod side;
-mod silence_model;
 mod step;
 mod time_model;
 mod transport;

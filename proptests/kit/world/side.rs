@@ -8,8 +8,8 @@ use mcp_sansio::{CallId, ConnectionConfig, IncomingId, Instant, Limits};
 
 use super::REMEMBERED;
 use super::routes::RouteModel;
-use super::silence_model::SilenceModel;
 use super::time_model::TimeModel;
+use crate::silence_model::SilenceModel;
 
 /// The common state of an application on either side.
 #[derive(Debug)]

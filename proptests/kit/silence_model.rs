@@ -9,7 +9,7 @@ use mcp_sansio::{ErrorCode, Instant, Outbox, Phase, Revision};
 
 /// The pings of one side.
 #[derive(Debug)]
-pub(super) struct SilenceModel {
+pub(crate) struct SilenceModel {
     policy: Option<KeepAlive>,
     /// The time of the next ping; unknown until the first message arrives.
     next: Option<Instant>,
@@ -38,23 +38,23 @@ fn may_ping<M: Machine>(machine: &M) -> bool {
 
 /// The pings in an outbox before the machine handles a timeout, and whether it may send one.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(crate) struct Before {
     pings: BTreeSet<u64>,
     may_ping: bool,
 }
 
 impl SilenceModel {
-    pub(super) const fn new(policy: Option<KeepAlive>) -> Self {
+    pub(crate) const fn new(policy: Option<KeepAlive>) -> Self {
         Self { policy, next: None, ping: None, missed: 0, is_unsupported: false }
     }
 
     /// Returns the id of the ping that waits for its response.
-    pub(super) fn pending(&self) -> Option<u64> {
+    pub(crate) fn pending(&self) -> Option<u64> {
         self.ping?.id
     }
 
     /// Records a message of the peer. `is_response` is whether it responds to the pending ping.
-    pub(super) fn received(&mut self, message: &[u8], is_response: bool, now: Instant) {
+    pub(crate) fn received(&mut self, message: &[u8], is_response: bool, now: Instant) {
         let Some(policy) = self.policy else { return };
         self.next = Some(now + policy.every);
         self.missed = 0;
@@ -68,13 +68,13 @@ impl SilenceModel {
     }
 
     /// Prepares for a timeout; `None` without keep-alive.
-    pub(super) fn before<M: Machine>(&self, machine: &M, out: &Outbox) -> Option<Before> {
+    pub(crate) fn before<M: Machine>(&self, machine: &M, out: &Outbox) -> Option<Before> {
         self.policy?;
         Some(Before { pings: pings(out), may_ping: may_ping(machine) })
     }
 
     /// Checks the pings that a timeout has caused, and the report of a missed one.
-    pub(super) fn handled(
+    pub(crate) fn handled(
         &mut self,
         before: Option<Before>,
         missed: Option<u32>,
@@ -107,7 +107,7 @@ impl SilenceModel {
     }
 
     /// Checks that a due ping was sent, and a missed one reported. Without room in the outbox, no ping is visible.
-    pub(super) fn settled<M: Machine>(
+    pub(crate) fn settled<M: Machine>(
         &mut self,
         machine: &M,
         has_room: bool,
@@ -126,12 +126,12 @@ impl SilenceModel {
     }
 
     /// Records that the session continues in another process, which does not know when a message has arrived.
-    pub(super) fn restarted(&mut self) {
+    pub(crate) fn restarted(&mut self) {
         *self = Self::new(self.policy);
     }
 
     /// Checks the end of the connection for want of responses.
-    pub(super) fn unresponsive(&self, now: Instant) -> Result<(), Broken> {
+    pub(crate) fn unresponsive(&self, now: Instant) -> Result<(), Broken> {
         let most = self.policy.and_then(|policy| policy.close_after);
         if most.is_some_and(|most| most <= self.missed) {
             return Ok(());
