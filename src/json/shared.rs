@@ -278,7 +278,9 @@ mod tests {
 
     #[test]
     fn it_is_no_larger_than_a_string() {
-        assert_eq!(size_of::<WireText<'_>>(), 3 * size_of::<usize>());
+        // With 32 bits, the kind needs a word of its own.
+        let words = if size_of::<usize>() == 8 { 3 } else { 4 };
+        assert_eq!(size_of::<WireText<'_>>(), words * size_of::<usize>());
         assert_eq!(size_of::<Option<WireText<'_>>>(), size_of::<WireText<'_>>());
     }
 }
