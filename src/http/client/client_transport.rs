@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::config::HttpClientConfig;
+use super::exchange::ExchangeNumber;
 use super::refusals::{Refusal, Refusals};
 use super::requests::Requests;
 use super::session::Session;
@@ -33,8 +34,8 @@ use crate::limits::Limits;
 pub struct ClientTransport {
     pub(super) limits: Limits,
     pub(super) outbox: Outbox,
-    /// The calls of each batch in the outbox, in order.
-    pub(super) batches: VecDeque<Vec<CallId>>,
+    /// The calls of each batch in the outbox, in order; `None` instead of a call that has ended.
+    pub(super) batches: VecDeque<Vec<Option<CallId>>>,
     pub(super) requests: Requests,
     pub(super) hold: StartupHold,
     pub(super) tool_calls: ToolCalls,
@@ -114,21 +115,33 @@ impl ClientTransport {
         self.requests.exchanges.len()
     }
 
+    /// Returns the exchange on which a call waits for its response, alone or in a batch. `None` before the request is
+    /// sent, after the exchange has ended, and while the tools are listed again because of the call. With the HTTP+SSE
+    /// transport of 2024-11-05 this is the POST until its response, because the response to the call arrives on the one
+    /// event stream.
+    pub fn exchange_of(&self, call: CallId) -> Option<ExchangeNumber> {
+        self.requests.exchanges.waits_for(call)
+    }
+
     /// Processes an event of the machine.
     pub fn watch(&mut self, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Connected(connected) => {
-                self.requests.session.set_revision(connected.revision);
-                if !connected.revision.rules().has_http_sessions {
-                    self.requests.session.forget_id();
-                } else {
+                if connected.revision.rules().has_http_sessions {
                     // The probe, whether the server needs a session, is answered.
                     self.requests.abort_probes();
+                } else {
+                    // A late response to the probe makes the session superfluous that was opened meanwhile.
+                    self.requests.abort_openings();
+                    self.requests.end_session();
                 }
+                self.requests.session.set_revision(connected.revision);
             }
             ClientEvent::CallEnded(ended) => {
                 self.tool_calls.take_mended(ended.call);
                 self.requests.abort_call(ended.call);
+                let queued = self.batches.iter_mut().flatten();
+                queued.filter(|call| **call == Some(ended.call)).for_each(|call| *call = None);
             }
             ClientEvent::Subscription(update)
                 if matches!(update.news, SubscriptionNews::Ended(_)) =>
@@ -202,6 +215,6 @@ impl Outboxes for ClientTransport {
     }
 
     fn note_batch(&mut self, calls: &[CallId]) {
-        self.batches.push_back(calls.into());
+        self.batches.push_back(calls.iter().copied().map(Some).collect());
     }
 }

@@ -160,8 +160,8 @@ impl ClientTransport {
             }
             Purpose::Notice { .. } => Some(Arrived::NotTaken { status: failure.status }),
             Purpose::OneStream => Some(Arrived::ConnectionLost),
-            Purpose::Batch(calls) => {
-                self.requests.fail(calls, &failure);
+            Purpose::Batch(batch) => {
+                self.requests.fail(batch.calls().iter().copied(), &failure);
                 None
             }
             _ => None,

@@ -2,9 +2,9 @@
 //!
 //! A number identifies one exchange for the whole lifetime of a client.
 
-use alloc::vec::Vec;
 use core::slice;
 
+use super::pending_batch::PendingBatch;
 use super::pending_call::PendingCall;
 use super::resumption::Resumption;
 use super::tool_refresh::Refresh;
@@ -53,9 +53,8 @@ pub(super) enum Purpose {
     Request(PendingCall),
     /// Lists the tools because of a call that was refused.
     Refresh(Refresh),
-    /// Carries a batch with the requests of these calls, which have not ended. Only the machine determines which of
-    /// them have a response.
-    Batch(Vec<CallId>),
+    /// Carries a batch with the requests of these calls, which have not ended.
+    Batch(PendingBatch),
     /// Carries a notification or a response of this side, or a batch of them.
     Notice {
         /// Whether it is `notifications/initialized`, which starts the session.
@@ -117,8 +116,21 @@ impl Exchange {
     pub(super) fn calls(&self) -> &[CallId] {
         match &self.purpose {
             Purpose::Request(asked) => slice::from_ref(&asked.call),
-            Purpose::Batch(calls) => calls,
+            Purpose::Batch(batch) => batch.calls(),
             _ => &[],
+        }
+    }
+
+    /// Whether the exchange carries a batch, and every call of it has ended.
+    pub(super) fn is_batch_without_calls(&self) -> bool {
+        matches!(&self.purpose, Purpose::Batch(batch) if batch.calls().is_empty())
+    }
+
+    /// Returns the call whose request in the batch of the exchange has this id.
+    pub(super) fn call_in_batch(&self, id: &str) -> Option<CallId> {
+        match &self.purpose {
+            Purpose::Batch(batch) => batch.call_of(id),
+            _ => None,
         }
     }
 

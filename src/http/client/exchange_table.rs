@@ -16,8 +16,8 @@ pub(super) struct ExchangeTable {
     open: BTreeMap<ExchangeNumber, Exchange>,
     /// The exchanges with a due time, in the order of these times.
     dues: BTreeSet<(Instant, ExchangeNumber)>,
-    /// The exchanges that carry a call, by the index of the call.
-    calls: BTreeMap<usize, ExchangeNumber>,
+    /// The exchanges that carry a call, by the call.
+    calls: BTreeMap<CallId, ExchangeNumber>,
     /// The number of exchanges with [`Purpose::Notice`].
     notices: u32,
 }
@@ -38,7 +38,7 @@ impl ExchangeTable {
     pub(super) fn insert(&mut self, number: ExchangeNumber, exchange: Exchange) {
         self.remove(&number);
         self.dues.extend(exchange.due().map(|due| (due, number)));
-        self.calls.extend(exchange.calls().iter().map(|call| (call.index(), number)));
+        self.calls.extend(exchange.calls().iter().map(|call| (*call, number)));
         if let Purpose::Notice { .. } = exchange.purpose {
             self.notices += 1;
         }
@@ -51,15 +51,19 @@ impl ExchangeTable {
             self.dues.remove(&(due, *number));
         }
         for call in exchange.calls() {
-            // Another exchange may carry a call with the same index by now.
-            if self.calls.get(&call.index()) == Some(number) {
-                self.calls.remove(&call.index());
-            }
+            self.forget_call(*call, *number);
         }
         if let Purpose::Notice { .. } = exchange.purpose {
             self.notices -= 1;
         }
         Some(exchange)
+    }
+
+    /// Removes a call from the index, unless it is sent again on another exchange.
+    fn forget_call(&mut self, call: CallId, number: ExchangeNumber) {
+        if self.calls.get(&call) == Some(&number) {
+            self.calls.remove(&call);
+        }
     }
 
     /// Sets or clears the due time of an exchange.
@@ -77,20 +81,20 @@ impl ExchangeTable {
 
     /// Returns the exchange on which a call waits for its response.
     pub(super) fn waits_for(&self, call: CallId) -> Option<ExchangeNumber> {
-        let number = *self.calls.get(&call.index())?;
-        let exchange = self.open.get(&number)?;
-        exchange.calls().contains(&call).then_some(number)
+        self.calls.get(&call).copied()
     }
 
-    /// Removes a call that has ended from its batch. Returns whether the exchange carries no other call.
+    /// Removes a call that has ended or was cancelled from its batch. Returns whether nothing else needs the exchange: no
+    /// other call, and no notification that may still be under way to the server.
     pub(super) fn leaves_batch(&mut self, number: ExchangeNumber, call: CallId) -> bool {
-        let Some(Exchange { purpose: Purpose::Batch(calls), .. }) = self.open.get_mut(&number)
+        let Some(Exchange { purpose: Purpose::Batch(batch), has_head, .. }) =
+            self.open.get_mut(&number)
         else {
             return true;
         };
-        calls.retain(|other| *other != call);
-        let is_last = calls.is_empty();
-        self.calls.remove(&call.index());
+        batch.remove(call);
+        let is_last = batch.calls().is_empty() && (*has_head || !batch.notifies());
+        self.forget_call(call, number);
         is_last
     }
 
@@ -104,11 +108,13 @@ impl ExchangeTable {
         self.open.values().any(|exchange| exchange.purpose == *purpose)
     }
 
-    /// Returns the exchange that carries the request with this id, or that lists the tools because of it.
+    /// Returns the exchange that carries the request with this id, alone or in a batch, or that lists the tools because
+    /// of it.
     pub(super) fn carries(&self, id: &str) -> Option<ExchangeNumber> {
         let is_it = |exchange: &Exchange| match &exchange.purpose {
             Purpose::Request(asked) => asked.id == id,
             Purpose::Refresh(refresh) => refresh.is_for(id),
+            Purpose::Batch(batch) => batch.call_of(id).is_some(),
             _ => false,
         };
         self.open.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)
@@ -153,9 +159,18 @@ mod tests {
         assert_eq!((table.waits_for(first), table.waits_for(second)), (Some(one), None));
         // The second call has the place of the first one, whose exchange is still open.
         table.insert(two, exchange(second));
-        assert_eq!((table.waits_for(first), table.waits_for(second)), (None, Some(two)));
+        assert_eq!((table.waits_for(first), table.waits_for(second)), (Some(one), Some(two)));
+        // Its exchange is inserted again when it is resumed.
+        table.set_due(one, Some(Instant::from_millis(2)));
+        assert_eq!((table.waits_for(first), table.waits_for(second)), (Some(one), Some(two)));
         table.remove(&one);
-        assert_eq!(table.waits_for(second), Some(two));
+        assert_eq!((table.waits_for(first), table.waits_for(second)), (None, Some(two)));
+        // A call that is sent again belongs to its last exchange.
+        table.insert(one, exchange(second));
+        table.remove(&two);
+        assert_eq!(table.waits_for(second), Some(one));
+        table.insert(two, exchange(second));
+        table.remove(&one);
         table.set_due(two, Some(Instant::from_millis(1)));
         assert_eq!(table.next_due(), Some((Instant::from_millis(1), two)));
         table.remove(&two);

@@ -3,7 +3,7 @@
 //! Each file uses only files of the layers above it in this list:
 //!
 //! - values: `config`, `request`, `response`, `url`, `action`, `refusals`;
-//! - the parts of an exchange: `pending_call`, `tool_refresh`, `resumption`, `exchange`, `response_reader`,
+//! - the parts of an exchange: `pending_call`, `pending_batch`, `tool_refresh`, `resumption`, `exchange`, `response_reader`,
 //!   `arrived`;
 //! - the parts of a connection: `session`, `transport`, `startup_hold`, `exchange_table`, `tool_headers`;
 //! - the requests of a connection: `requests`, and based on it `resume`, `one_stream` and `tool_calls`;
@@ -19,6 +19,7 @@ mod exchange;
 mod exchange_table;
 mod http_client;
 mod one_stream;
+mod pending_batch;
 mod pending_call;
 mod receiving;
 mod refusals;

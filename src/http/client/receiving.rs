@@ -34,6 +34,10 @@ impl ClientTransport {
         let known = self.requests.exchanges.get_mut(&exchange)?;
         known.has_head = true;
         let is_fine = (200..300).contains(&status);
+        if is_fine && known.is_batch_without_calls() {
+            self.requests.exchanges.remove(&exchange);
+            return None;
+        }
         let form = Form::of(known, status, headers, is_streamable, most_bytes);
         if let Form::Events(_) = form {
             known.was_open = true;
@@ -286,7 +290,12 @@ impl ClientTransport {
             reader.message = body;
         }
         match self.requests.exchanges.remove(&exchange)?.purpose {
-            Purpose::Batch(_) => Some(Step::Message(received)),
+            Purpose::Batch(batch) => {
+                let unanswered = batch.unanswered(&reader.message, &self.limits);
+                let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
+                self.requests.fail(unanswered, &failure);
+                Some(Step::Message(received))
+            }
             Purpose::Request(_) if looked.is_answer => Some(Step::Message(received)),
             Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
             _ => None,
@@ -310,7 +319,7 @@ impl ClientTransport {
             return Looked::default();
         };
         let Purpose::Request(asked) = &known.purpose else {
-            self.answered_elsewhere(text);
+            self.answered_elsewhere(exchange, text);
             return Looked::default();
         };
         let is_answer = answers(text, &asked.id, &self.limits);
@@ -321,11 +330,15 @@ impl ClientTransport {
         Looked { is_answer, is_rewritten }
     }
 
-    /// Handles a message on a stream that belongs to no request. If it is a response, the exchange of its request is
-    /// aborted.
-    fn answered_elsewhere(&mut self, text: &[u8]) {
+    /// Handles a message on a stream that belongs to no single request. If it is a response to a request of another
+    /// exchange, that exchange is aborted.
+    fn answered_elsewhere(&mut self, exchange: ExchangeNumber, text: &[u8]) {
         if self.requests.transport.is_streamable() {
-            each_answered(text, &self.limits, |id| _ = self.requests.cancel(id));
+            each_answered(text, &self.limits, |id| {
+                if self.requests.exchanges.carries(id) != Some(exchange) {
+                    self.requests.cancel(id);
+                }
+            });
         }
     }
 }

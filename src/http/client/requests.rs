@@ -115,6 +115,13 @@ impl Requests {
         }
     }
 
+    /// Aborts the requests that open a session.
+    pub(super) fn abort_openings(&mut self) {
+        for (opening, _) in self.exchanges.openings() {
+            self.abort(opening);
+        }
+    }
+
     /// Aborts the exchange of a call that has ended without a response on it. The exchange of a batch is aborted with
     /// its last call.
     pub(super) fn abort_call(&mut self, call: CallId) {
@@ -127,12 +134,16 @@ impl Requests {
         }
     }
 
-    /// Aborts the exchange of a cancelled request. Returns whether this already cancels the request, as in the modern
-    /// era.
+    /// Aborts the exchange of a cancelled request. The exchange of a batch is aborted with its last call. Returns
+    /// whether this already cancels the request, as in the modern era.
     pub(super) fn cancel(&mut self, id: &str) -> bool {
         let Some(exchange) = self.exchanges.carries(id) else { return false };
-        let is_sessionless = self.exchanges.get(&exchange).is_some_and(|known| !known.in_session);
-        self.abort(exchange);
+        let known = self.exchanges.get(&exchange);
+        let is_sessionless = known.is_some_and(|known| !known.in_session);
+        let in_batch = known.and_then(|known| known.call_in_batch(id));
+        if in_batch.is_none_or(|call| self.exchanges.leaves_batch(exchange, call)) {
+            self.abort(exchange);
+        }
         is_sessionless
     }
 
@@ -165,7 +176,8 @@ mod tests {
         let mut requests = requests();
         for number in 0..3 {
             let request = requests.post(Vec::new());
-            let made = requests.send(Exchange::new(Purpose::Batch(Vec::new()), true), request);
+            let made =
+                requests.send(Exchange::new(Purpose::Batch(Default::default()), true), request);
             assert_eq!(made, ExchangeNumber(number));
             requests.abort(made);
             let Some(Action::Send { request, .. }) = requests.pop_action() else { panic!("made") };

@@ -204,7 +204,7 @@ mod tests {
             Form::of(&exchange, status, Headers::from(&fields[..]), is_streamable, 100)
         };
         let notice = Purpose::Notice { completes_handshake: false };
-        let batch = || Purpose::Batch(Vec::new());
+        let batch = || Purpose::Batch(Default::default());
         assert!(form(notice.clone(), 202, "application/json", true) == Form::Ignored);
         assert!(form(notice, 400, "application/json", true) == Form::Json(Vec::new()));
         assert!(form(batch(), 200, "application/json", false) == Form::Ignored);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::action::Action;
 use super::client_transport::ClientTransport;
 use super::exchange::{Exchange, Purpose};
+use super::pending_batch::PendingBatch;
 use super::pending_call::{CalledTool, PendingCall};
 use super::request::{HeaderSource, Labels};
 use super::resume::Due;
@@ -52,7 +53,10 @@ impl ClientTransport {
     fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
         if message.starts_with(b"[") {
             let purpose = match tag {
-                Tag::Batch => Purpose::Batch(self.batches.pop_front().unwrap_or_default()),
+                Tag::Batch => {
+                    let calls = self.batches.pop_front().unwrap_or_default();
+                    Purpose::Batch(PendingBatch::read(&message, &calls))
+                }
                 _ => Purpose::Notice { completes_handshake: false },
             };
             let request = self.requests.post(message);
@@ -72,6 +76,9 @@ impl ClientTransport {
             if id.is_some_and(|id| self.requests.cancel(id)) || is_sessionless {
                 return;
             }
+        }
+        if opens {
+            self.requests.session.forget_revision();
         }
         let completes_handshake = is("notifications/initialized");
         let purpose = match (tag, source.id) {

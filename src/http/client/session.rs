@@ -37,6 +37,11 @@ impl Session {
         self.id = None;
     }
 
+    /// Forgets the revision, because another one is being negotiated.
+    pub(super) const fn forget_revision(&mut self) {
+        self.revision = None;
+    }
+
     /// Reads the id from the head of the response to `initialize`; an invalid one is ignored.
     pub(super) fn open(&mut self, headers: Headers<'_>) {
         self.id = match headers.get(name::SESSION_ID) {

@@ -201,3 +201,82 @@ fn an_empty_response_to_a_batch_is_no_message() {
     side.http.with(|_, transport| assert_eq!(transport.end(&mut reader, now), None));
     assert_eq!(side.http.transport().exchanges(), 0);
 }
+
+/// The exchange of a batch is aborted with its last call, also if the calls are cancelled.
+#[test]
+fn a_cancelled_call_leaves_its_batch() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    let (calls, sent) = asks_two(&mut side);
+    let mut cancelled = calls.map(|call| {
+        side.http.with(|client, out| client.cancel(call, None, out)).unwrap();
+        side.acts()
+    });
+    let [[Act::Send(first)], [Act::Abort(aborted), Act::Send(second)]] =
+        cancelled.each_mut().map(|acts| &mut acts[..])
+    else {
+        panic!("{cancelled:?}")
+    };
+    for (cancelled, id) in [(first, 2), (second, 3)] {
+        assert!(cancelled.body().contains(&format!(r#""requestId":{id}"#)), "{cancelled:?}");
+        assert_eq!(side.answer(cancelled, 202, &[], ""), []);
+    }
+    assert_eq!((*aborted, side.http.transport().exchanges()), (sent.exchange, 0));
+}
+
+/// Nothing follows a JSON body, so it ends each call of the batch that it has no response for.
+#[test]
+fn a_body_without_a_response_ends_the_rest_of_a_batch() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    let ([first, second], sent) = asks_two(&mut side);
+    let transport = side.http.transport();
+    assert_eq!(transport.exchange_of(first), Some(sent.exchange));
+    assert_eq!(transport.exchange_of(second), Some(sent.exchange));
+    let events = side.json(&sent, &format!("[{}]", result(3, "{}")));
+    assert!(matches!(&events[..], [ClientEvent::CallEnded(ended)] if ended.call == second));
+    assert_eq!(side.http.transport().exchange_of(first), None);
+    assert_eq!(fail(&mut side), [(first, TransportFailureKind::NoAnswer, None)]);
+}
+
+/// A batch with a notification is not aborted before its head has arrived: the server may not have received it.
+#[test]
+fn a_notification_in_a_batch_is_sent_although_its_call_is_cancelled() {
+    for head_first in [false, true] {
+        let mut side = Side::session(Revision::V2025_03_26);
+        let now = side.now;
+        let made = side.http.with(|client, out| {
+            client.batch(now, out, |batch| {
+                let call = batch.call_method("x/a", &(), CallOptions::new())?;
+                batch.notify_method("notifications/x", &())?;
+                Ok::<_, BatchError>(call)
+            })
+        });
+        let sent = side.sent_one();
+        if head_first {
+            assert!(side.head(&sent, 200, &[EVENTS]).is_some());
+        }
+        side.http.with(|client, out| client.cancel(made.unwrap(), None, out)).unwrap();
+        let acts = side.acts();
+        if head_first {
+            let [Act::Abort(aborted), Act::Send(_)] = &acts[..] else { panic!("{acts:?}") };
+            assert_eq!(*aborted, sent.exchange);
+        } else {
+            assert!(matches!(&acts[..], [Act::Send(_)]), "{acts:?}");
+            assert!(side.head(&sent, 200, &[EVENTS]).is_none(), "nothing waits for the rest");
+        }
+        assert_eq!(side.http.transport().exchanges(), 1, "the notification of the cancellation");
+    }
+}
+
+/// If the calls of a batch end before it is sent, nothing waits for its response.
+#[test]
+fn calls_that_end_before_their_batch_is_sent_do_not_wait() {
+    let mut side = Side::session(Revision::V2025_03_26);
+    let calls = make_two(&mut side);
+    side.elapse(600_000);
+    let events = side.due();
+    assert_eq!(events.len(), 2, "{events:?}");
+    let sent = side.sent();
+    assert_eq!(sent.len(), 3, "the batch, and a cancellation for each call: {sent:?}");
+    assert_eq!(calls.map(|call| side.http.transport().exchange_of(call)), [None; 2]);
+    assert!(side.head(&sent[0], 200, &[EVENTS]).is_none());
+}

@@ -5,7 +5,7 @@ use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
 use mcp_sansio::{ClientConfig, ClientEvent, ErrorCode, Outcome, Revision, RevisionSet};
 use mcp_sansio_proptests::config;
 
-use super::kit::{DISCOVERY, EVENTS, JSON, Side, error, post, result, session};
+use super::kit::{Act, DISCOVERY, EVENTS, JSON, Side, URL, error, post, request, result, session};
 
 fn both() -> ClientConfig {
     config::client_of_both_eras()
@@ -128,10 +128,7 @@ fn a_probe_that_was_given_up_is_broken_off_when_there_is_a_session() {
     let answer = result(2, &session(Revision::V2025_11_25));
     assert_eq!(side.answer(&initialize, 200, &[JSON], &answer).len(), 1);
     let acts = side.acts();
-    assert!(
-        matches!(acts[0], super::kit::Act::Abort(aborted) if aborted == probe.exchange),
-        "{acts:?}"
-    );
+    assert!(matches!(acts[0], Act::Abort(aborted) if aborted == probe.exchange), "{acts:?}");
     assert_eq!(side.json(&probe, &result(1, DISCOVERY)), []);
     // Before the session is open, the abandoned probe stays open and does no harm.
     let mut side = Side::begun(both());
@@ -195,4 +192,45 @@ fn a_known_revision_or_era_skips_the_probe() {
     let (_, request) = side.asks("tools/list", "{}");
     let headers = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
     assert_eq!(request.text(), post(&headers, &super::kit::asked(1, "tools/list", "")));
+}
+
+/// If the response to the probe is late, and no session opens, the client ends the session that it was about to open.
+#[test]
+fn a_late_discovery_ends_the_session_that_was_not_opened() {
+    let side = Side::begun(config::client_of_both_eras());
+    ends_the_session_that_was_not_opened(side);
+}
+
+/// The end of that session names no revision, also if the client had known one.
+#[test]
+fn a_session_that_was_not_opened_has_no_revision() {
+    let mut client = config::client_of_both_eras();
+    client.known = Some(Revision::V2026_07_28);
+    let mut side = Side::begun(client);
+    let events = side.due();
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    ends_the_session_that_was_not_opened(side);
+}
+
+#[track_caller]
+fn ends_the_session_that_was_not_opened(mut side: Side) {
+    let probe = side.sent_one();
+    side.elapse(10_000);
+    assert_eq!(side.due(), []);
+    let opening = side.sent_one();
+    let reader = side.head(&opening, 200, &[EVENTS, ("Mcp-Session-Id", "s-1")]);
+    assert!(reader.is_some());
+    let events = side.json(&probe, &result(1, DISCOVERY));
+    assert!(matches!(&events[..], [ClientEvent::UnmatchedResponse(_)]), "{events:?}");
+    side.elapse(60_000);
+    let events = side.due();
+    let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(connected.revision, Revision::V2026_07_28);
+    let acts = side.acts();
+    let [Act::Abort(aborted), Act::Send(farewell)] = &acts[..] else { panic!("{acts:?}") };
+    assert_eq!(*aborted, opening.exchange);
+    let expected = request("DELETE", URL, &[("Mcp-Session-Id", "s-1")], "");
+    assert_eq!(farewell.text(), expected);
+    assert_eq!(side.answer(farewell, 200, &[], ""), []);
+    assert_eq!(side.http.transport().exchanges(), 0);
 }
