@@ -67,6 +67,7 @@ impl HttpWorld {
                     self.check_request(&request)?;
                     self.keep_for_replay(client, &request);
                     self.keep_sent(client, &request);
+                    self.clients[client].note_sent(exchange, &request);
                     self.carried.push(Carried::new(client, Some(exchange), request));
                     self.permit(self.carried.len() - 1)?;
                 }
@@ -106,7 +107,7 @@ impl HttpWorld {
         Ok(())
     }
 
-    fn one(&self, which: u64, is_it: impl Fn(&Carried) -> bool) -> Option<usize> {
+    pub(super) fn one(&self, which: u64, is_it: impl Fn(&Carried) -> bool) -> Option<usize> {
         let fitting: Vec<usize> =
             (0..self.carried.len()).filter(|at| is_it(&self.carried[*at])).collect();
         let index = usize::try_from(which.checked_rem(fitting.len() as u64)?).ok()?;
@@ -114,7 +115,7 @@ impl HttpWorld {
     }
 
     pub(super) fn request(&mut self, which: u64) -> Result<(), String> {
-        let Some(at) = self.one(which, |one| one.request.is_some() && one.waiting.is_none()) else {
+        let Some(at) = self.one(which, Carried::is_under_way) else {
             return Ok(());
         };
         let Some(request) = self.carried[at].request.take() else { return Ok(()) };
@@ -243,7 +244,11 @@ impl HttpWorld {
             let fields: Vec<(&str, &[u8])> =
                 fields.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
             let headers = Headers::from(&*fields);
-            let transport = &mut self.clients[client].transport;
+            let spoken = &self.carried[at].spoken;
+            let SimulatedClient { transport, stream, .. } = &mut self.clients[client];
+            if spoken.is_get() {
+                stream.on_status(status, spoken.resumes());
+            }
             let reader = transport.head(number, status, headers, self.now);
             if reader.is_none() {
                 return self.drop_carried(at);
@@ -262,11 +267,12 @@ impl HttpWorld {
         let now = self.now;
         while let Some(arrived) = self.clients[client].transport.chunk(&mut reader, &mut chunk, now)
         {
-            self.arrived(client, arrived)?;
+            self.arrived((client, number), arrived)?;
         }
         if ends {
+            self.note_stream_end(at);
             if let Some(arrived) = self.clients[client].transport.end(&mut reader, now) {
-                self.arrived(client, arrived)?;
+                self.arrived((client, number), arrived)?;
             }
             self.carried.retain(|one| (one.client, one.number) != (client, Some(number)));
             return Ok(());
@@ -298,6 +304,7 @@ impl HttpWorld {
         let Carried { client, number, .. } = self.carried[at];
         self.note(format_args!("broken"));
         let has_arrived = self.carried[at].request.is_none();
+        self.note_stream_end(at);
         self.drop_carried(at)?;
         let Some(number) = number else { return Ok(()) };
         let transport = &mut self.clients[client].transport;
@@ -306,7 +313,7 @@ impl HttpWorld {
         } else {
             transport.failed(number, None, self.now)
         };
-        arrived.map_or(Ok(()), |arrived| self.arrived(client, arrived))
+        arrived.map_or(Ok(()), |arrived| self.arrived((client, number), arrived))
     }
 
     /// Delivers everything in transit until nothing changes.
@@ -376,7 +383,22 @@ impl Carried {
         self.is_complete = false;
     }
 
-    fn reply(&mut self, reply: Reply) {
+    /// Takes the request, which does not reach the server.
+    pub(super) fn take_request(&mut self) -> Option<HttpRequest> {
+        self.request.take()
+    }
+
+    /// Whether the request waits to reach the server.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.request.is_some() && self.waiting.is_none()
+    }
+
+    /// Whether the exchange is a GET request of a client.
+    pub(super) const fn is_get(&self) -> bool {
+        self.spoken.is_get() && !self.is_copy()
+    }
+
+    pub(super) fn reply(&mut self, reply: Reply) {
         let fields = reply.headers().map(|(name, value)| (name.into(), value.into()));
         self.head = Some((reply.status, fields.collect()));
         self.bytes = reply.body;

@@ -7,8 +7,8 @@ use super::HttpWorld;
 
 /// The response so far.
 pub(super) struct Spoken {
-    /// The id of the request of this response.
-    id: Option<Value>,
+    /// The requests of this response that have no response yet.
+    unanswered: Vec<Value>,
     is_modern: bool,
     is_get: bool,
     resumes: bool,
@@ -25,9 +25,10 @@ impl Spoken {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let has =
             |name: &str| request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));
-        let is_request = body.get("method").is_some();
+        let messages = body.as_array().map_or_else(|| std::slice::from_ref(&body), Vec::as_slice);
+        let requests = messages.iter().filter(|message| message.get("method").is_some());
         Self {
-            id: body.get("id").filter(|_| is_request).cloned(),
+            unanswered: requests.filter_map(|message| message.get("id")).cloned().collect(),
             is_modern: has("Mcp-Method"),
             is_get: request.method == "GET",
             resumes: has("Last-Event-ID"),
@@ -37,6 +38,15 @@ impl Spoken {
             is_over: false,
             is_found: None,
         }
+    }
+
+    pub(super) const fn is_get(&self) -> bool {
+        self.is_get
+    }
+
+    /// Whether the request names the last event that has arrived.
+    pub(super) const fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// Whether the request belongs to no session.
@@ -61,7 +71,10 @@ impl Spoken {
                 Some(Content::Json) => {
                     let message: Value = serde_json::from_str(reported)
                         .map_err(|error| format!("json: {error}: {reported}"))?;
-                    self.message(&message)?;
+                    match message.as_array() {
+                        Some(batch) => batch.iter().try_for_each(|one| self.message(one))?,
+                        None => self.message(&message)?,
+                    }
                 }
                 Some(Content::Events) => self.events(reported)?,
                 _ => return Err("order: a body without a head, or where there is none".into()),
@@ -93,7 +106,7 @@ impl Spoken {
 
     fn message(&mut self, message: &Value) -> Result<(), String> {
         let is_response = message.get("method").is_none();
-        if self.has_answered && !self.is_get {
+        if self.has_answered && self.unanswered.is_empty() && !self.is_get {
             return Err(format!("order: something comes after the answer: {message}"));
         }
         if is_response && self.is_get && !self.resumes {
@@ -101,9 +114,10 @@ impl Spoken {
         }
         if is_response && !self.is_get {
             let id = message.get("id");
-            if id.is_some() && id != self.id.as_ref() {
+            if id.is_some_and(|id| !self.unanswered.contains(id)) {
                 return Err(format!("id: the answer to another request: {message}"));
             }
+            self.unanswered.retain(|one| id.is_some_and(|id| one != id));
             self.has_answered = true;
             let is_missing = message["error"]["message"] == "no such task";
             if self.is_found.is_some_and(|is_found| is_found == is_missing) {
@@ -121,12 +135,13 @@ impl HttpWorld {
     /// Checks that each message reaches the machines once: a message that was refused for its token had no effect.
     pub(super) fn check_dispatch(&mut self, at: usize) -> Result<(), String> {
         let client = self.carried[at].client;
-        let Some(id) = self.carried[at].spoken.id.clone() else { return Ok(()) };
         let connection = self.clients[client].machine.connection_number().get();
-        if self.dispatched.insert((client, connection, id.to_string())) {
-            return Ok(());
+        for id in &self.carried[at].spoken.unanswered {
+            if !self.dispatched.insert((client, connection, id.to_string())) {
+                return Err(format!("dispatch: request {id} of client {client} is served twice"));
+            }
         }
-        Err(format!("dispatch: request {id} of client {client} is served twice"))
+        Ok(())
     }
 
     /// Checks that a client's request has the required fields and no misplaced ones.

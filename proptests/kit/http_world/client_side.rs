@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_sansio::auth::Secret;
 use mcp_sansio::call::{TaskOptions, TaskTicket};
 use mcp_sansio::event::SubscriptionNews;
-use mcp_sansio::http::{Arrived, ClientTransport, HttpClientConfig, HttpRequest};
+use mcp_sansio::http::{Arrived, ClientTransport, ExchangeNumber, HttpClientConfig, HttpRequest};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, TaskParams, method};
 use mcp_sansio::testing::WorkMeter;
@@ -17,9 +17,11 @@ use mcp_sansio::{
 use serde_json::json;
 
 use super::authorization::{Login, SERVER};
+use super::exchanges::{EventStream, SentRequests};
 use super::hosted_tasks::Work;
 use super::setup::ClientSetup;
 use super::{HttpWorld, Step, secrets};
+use crate::silence_model::SilenceModel;
 
 /// A client with its calls.
 pub(super) struct SimulatedClient {
@@ -34,6 +36,12 @@ pub(super) struct SimulatedClient {
     pub(super) sent: Vec<HttpRequest>,
     /// The `Authorization` field of the latest request, and the generation of its token.
     pub(super) token: Option<(Secret, u64)>,
+    /// The requests that were sent on the connection.
+    pub(super) sent_requests: SentRequests,
+    /// The event stream of the session.
+    pub(super) stream: EventStream,
+    /// The pings that the client should send.
+    pub(super) silence: SilenceModel,
     calls: BTreeMap<CallId, Call>,
     /// The open requests of the server.
     asked: Vec<IncomingId>,
@@ -53,6 +61,13 @@ pub(super) struct Call {
     pub(super) is_resumed: bool,
 }
 
+impl Call {
+    /// A call that asks for this work.
+    pub(super) fn of(work: Work) -> Self {
+        Self { work: Some(work), ..Self::default() }
+    }
+}
+
 impl SimulatedClient {
     pub(super) fn new(setup: &ClientSetup) -> Self {
         let machine = Client::new(Arc::new(setup.config.clone()));
@@ -61,6 +76,7 @@ impl SimulatedClient {
         let mut config = HttpClientConfig::new(url);
         config.one_stream = setup.one_stream;
         let limits = machine.config().connection.limits.clone();
+        let silence = SilenceModel::new(setup.config.connection.keep_alive);
         Self {
             machine,
             transport: ClientTransport::new(Arc::new(config), &limits),
@@ -69,9 +85,27 @@ impl SimulatedClient {
             named: None,
             sent: Vec::new(),
             token: None,
+            sent_requests: SentRequests::default(),
+            stream: EventStream::default(),
+            silence,
             calls: BTreeMap::new(),
             asked: Vec::new(),
         }
+    }
+
+    /// Adds calls that were made.
+    pub(super) fn add_calls(&mut self, made: impl IntoIterator<Item = (CallId, Call)>) {
+        self.calls.extend(made);
+    }
+
+    /// Whether a call has become a task.
+    pub(super) fn is_task(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|call| call.ticket.is_some())
+    }
+
+    /// Whether a call has ended.
+    pub(super) fn has_ended(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|call| call.has_ended)
     }
 
     /// Records the outcome of a call, which must be its only one. Returns the call.
@@ -104,6 +138,7 @@ impl HttpWorld {
 
     pub(super) fn by_client(&mut self, step: Step) -> Result<(), String> {
         let (Step::Call { client: which, .. }
+        | Step::Batch { client: which, .. }
         | Step::List(which)
         | Step::Subscribe(which)
         | Step::Cancel(which)
@@ -117,6 +152,7 @@ impl HttpWorld {
         let (client, which) = self.client(which);
         match step {
             Step::Call { kind, .. } => self.call_tool(client, kind),
+            Step::Batch { kind, .. } => self.send_batch(client, kind),
             Step::Peek(_) => self.peek(client, which),
             Step::Give(_) => self.give(client, which),
             Step::Cancel(_) | Step::CancelTask(_) => return self.cancel(client, which, step),
@@ -205,7 +241,7 @@ impl HttpWorld {
         let made = machine.call::<method::CallTool>(&params, options, now, transport);
         if let Ok(call) = made {
             self.works += 1;
-            calls.insert(call, Call { work: Some(work), ..Call::default() });
+            calls.insert(call, Call::of(work));
         }
     }
 
@@ -285,7 +321,11 @@ impl HttpWorld {
     }
 
     /// Passes the received parts of an exchange to the machine.
-    pub(super) fn arrived(&mut self, client: usize, arrived: Arrived<'_>) -> Result<(), String> {
+    pub(super) fn arrived(
+        &mut self,
+        (client, exchange): (usize, ExchangeNumber),
+        arrived: Arrived<'_>,
+    ) -> Result<(), String> {
         let now = self.now;
         match arrived {
             Arrived::Messages { text, received } => {
@@ -293,12 +333,15 @@ impl HttpWorld {
                 for frame in Frames::of(text, &limits) {
                     let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                     let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
+                    let bytes = frame.bytes().to_vec();
                     let event = machine.receive(frame, received, transport);
+                    self.clients[client].note_message(&bytes, now);
                     meter.check(length).map_err(|broken| broken.to_string())?;
                     self.client_saw(client, event.map(ClientEvent::into_owned))?;
                 }
             }
             Arrived::Ended { call, end } => {
+                self.clients[client].note_exchange_end(exchange, &end, now);
                 let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
                 let event = machine.exchange_ended(call, end, now, transport);
                 self.client_saw(client, event.map(ClientEvent::into_owned))?;
@@ -334,6 +377,7 @@ impl HttpWorld {
                 self.client_saw(client, Some(event))?;
             }
         }
+        self.clients[client].forget_session();
         let SimulatedClient { machine, transport, calls, asked, .. } = &mut self.clients[client];
         asked.clear();
         if !was_connected {
@@ -356,10 +400,10 @@ impl HttpWorld {
         let now = self.now;
         for client in 0..self.clients.len() {
             loop {
-                let SimulatedClient { machine, transport, .. } = &mut self.clients[client];
-                let Some(event) = machine.handle_timeout(now, transport) else { break };
+                let Some(event) = self.clients[client].handle_timeout(now)? else { break };
                 self.client_saw(client, Some(event))?;
             }
+            self.clients[client].check_pings(now)?;
         }
         self.elapse_logins()?;
         self.expire_tasks()?;
@@ -374,6 +418,7 @@ impl HttpWorld {
 
     /// Ends everything, and checks that nothing is left.
     pub(super) fn finish(&mut self) -> Result<(), String> {
+        self.recover()?;
         for client in &mut self.clients {
             client.machine.shut_down(std::time::Duration::ZERO, self.now);
         }

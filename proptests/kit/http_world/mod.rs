@@ -2,10 +2,14 @@
 //! invariants must hold throughout.
 
 mod authorization;
+mod batches;
 mod carrying;
 mod checks;
 mod client_side;
+mod exchanges;
 mod hosted_tasks;
+mod pings;
+mod refusals;
 mod replays;
 mod secrets;
 mod server_side;
@@ -209,6 +213,7 @@ impl HttpWorld {
     fn step(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::Call { .. }
+            | Step::Batch { .. }
             | Step::List(_)
             | Step::Subscribe(_)
             | Step::Cancel(_)
@@ -240,12 +245,14 @@ impl HttpWorld {
             Step::Respond(which) => self.respond(which)?,
             Step::Deliver(which, bytes) => self.deliver(which, bytes as usize)?,
             Step::Break(which) => self.break_off(which)?,
+            Step::Refuse(which) => self.refuse(which),
             Step::Intrude(which) => self.intrude(which)?,
             Step::Pass(milliseconds) => self.now = self.now + Duration::from_millis(milliseconds),
             Step::Settle => self.settle()?,
         }
         self.elapse()?;
         self.act()?;
+        self.check_exchanges()?;
         self.leaked.take().map_or(Ok(()), Err)
     }
 }

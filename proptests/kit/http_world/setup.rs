@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::config::Listening;
+use mcp_sansio::config::{KeepAlive, Listening};
 use mcp_sansio::http::{HttpServerConfig, OneStream, ResponseMode};
 use mcp_sansio::model::{ElicitationCapability, ListChanged, ResourcesCapability};
 use mcp_sansio::task::TasksConfig;
@@ -47,6 +47,12 @@ pub(super) struct Features {
     task_limits: bool,
     /// Sessions expire soon.
     short_sessions: bool,
+    /// Clients send pings.
+    pings: bool,
+    /// Clients send batches, which only one revision has.
+    pub(super) batches: bool,
+    /// Requests are refused on the way to the server.
+    pub(super) refusals: bool,
 }
 
 impl Features {
@@ -71,6 +77,9 @@ impl Features {
             limits: choices.one_in(8),
             task_limits: choices.one_in(4),
             short_sessions: choices.one_in(12),
+            pings: choices.one_in(4),
+            batches: choices.one_in(8),
+            refusals: choices.one_in(4),
         }
     }
 
@@ -85,6 +94,8 @@ impl Features {
             Step::Change | Step::Subscribe(_) => self.changes,
             Step::Pass(milliseconds) => self.leaps || milliseconds < 3_000,
             Step::Revoke => self.failing_logins,
+            Step::Batch { .. } => self.batches,
+            Step::Refuse(_) => self.refusals,
             _ => true,
         }
     }
@@ -160,6 +171,12 @@ impl ClientSetup {
             1 => RevisionSet::only(Revision::V2026_07_28),
             _ => RevisionSet::only(one),
         };
+        if features.batches && !choices.one_in(3) {
+            config.revisions = RevisionSet::only(Revision::V2025_03_26);
+        }
+        if features.pings {
+            config.connection.keep_alive = Some(keep_alive(choices));
+        }
         config.capabilities.elicitation = Some(ElicitationCapability::default());
         if features.tasks && !choices.one_in(6) {
             config.capabilities = config.capabilities.with_tasks();
@@ -168,6 +185,13 @@ impl ClientSetup {
         let principal = account.as_deref().map_or_else(|| Principal::new(identity), principal_of);
         Self { config, one_stream: OneStream::Never, principal, account }
     }
+}
+
+fn keep_alive(choices: &mut Choices) -> KeepAlive {
+    let mut policy = KeepAlive::every(Duration::from_millis(500 + choices.below(20_000)));
+    policy.answer_within = Duration::from_millis(1 + choices.below(10_000));
+    policy.close_after = choices.one_in(3).then(|| 1 + choices.below(3) as u32);
+    policy
 }
 
 fn http(choices: &mut Choices, features: Features) -> HttpServerConfig {

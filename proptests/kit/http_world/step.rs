@@ -15,6 +15,13 @@ pub enum Step {
         /// The tool, and whether the call asks for progress notifications and for a task.
         kind: u64,
     },
+    /// A client sends a batch of tool calls.
+    Batch {
+        /// The client.
+        client: u64,
+        /// The number of calls, and whether there is a notification.
+        kind: u64,
+    },
     /// A client lists tools.
     List(u64),
     /// A client subscribes to changes.
@@ -43,6 +50,8 @@ pub enum Step {
     Deliver(u64, u64),
     /// A connection breaks.
     Break(u64),
+    /// A request is refused on the way to the server, as a proxy would do it.
+    Refuse(u64),
     /// Time passes, in milliseconds.
     Pass(u64),
     /// A stranger replays a request of a client's session, or about its task.
@@ -85,6 +94,12 @@ impl Step {
         let which = choices.any();
         if features.replays && choices.one_in(16) {
             return if choices.one_in(2) { Self::Replay(which) } else { Self::Forge(which) };
+        }
+        if features.batches && choices.one_in(12) {
+            return Self::Batch { client: which, kind: choices.any() };
+        }
+        if features.refusals && choices.one_in(12) {
+            return Self::Refuse(which);
         }
         match choices.below(42) {
             0..=3 => Self::Call { client: which, kind: choices.any() },

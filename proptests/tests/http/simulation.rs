@@ -85,6 +85,12 @@ fn everything_comes_about_over_http() {
         "all tokens are revoked",
         "session lost",
         "> copy of",
+        "refused 503 on the way",
+        "refused 429 on the way",
+        "> POST [\"Mcp-Session-Id\"] [{",
+        "[] {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"",
+        "\"method\":\"ping\"",
+        "client: Unresponsive",
         "Violation(",
     ] {
         let often = lines.iter().filter(|line| line.contains(wanted)).count();

@@ -159,9 +159,10 @@ impl HttpWorld {
             return self.permit(at);
         }
         let Some(number) = carried.number else { return self.drop_carried(at) };
+        self.note_stream_end(at);
         self.carried.remove(at);
         let failed = self.clients[client].transport.failed(number, None, self.now);
-        failed.map_or(Ok(()), |arrived| self.arrived(client, arrived))
+        failed.map_or(Ok(()), |arrived| self.arrived((client, number), arrived))
     }
 
     /// The host of a client does a job for its login. `which` decides whether it fails.
