@@ -182,13 +182,17 @@ fn first_moves() -> String {
     let of_sessions = RevisionSet::LEGACY.latest().unwrap();
     let table = [
         ("speaks revisions of both eras", BOTH, false),
-        ("the same; the server is known to have no sessions", known(MODERN, BOTH), false),
-        ("the same; the server is known to have sessions", known(of_sessions, BOTH), false),
-        ("the same; the server went away when it was probed", BOTH, true),
-        ("speaks revisions without sessions only", modern, false),
-        ("the same; is not to ask (`probe` is false)", Abilities { probe: false, ..modern }, false),
-        ("speaks revisions with sessions only", sessions, false),
-        ("speaks nothing", able(RevisionSet::NONE), false),
+        ("the same, and knows that the server is modern", known(MODERN, BOTH), false),
+        ("the same, and knows that the server is legacy", known(of_sessions, BOTH), false),
+        ("the same, after the connection ended during the probe", BOTH, true),
+        ("speaks modern revisions only", modern, false),
+        (
+            "the same, without a probe (`probe` is false)",
+            Abilities { probe: false, ..modern },
+            false,
+        ),
+        ("speaks legacy revisions only", sessions, false),
+        ("speaks no revision", able(RevisionSet::NONE), false),
     ];
     let mut text = String::from("| a client | first |\n|---|---|\n");
     for (client, able, ended_on_probe) in table {

@@ -237,15 +237,17 @@ impl Side {
     fn step(&mut self, step: &str) {
         match step {
             "connected" => self.connected(),
-            "no connection comes about" => self.fail(-32021),
+            "the connection fails to open" => self.fail(-32021),
             "its first byte is sent" => self.send(),
             "a result" => self.answer(&json!({"resultType": "complete", "content": []})),
             "an error" => self.fail(-32000),
-            "an answer that is none" => self.answer(&json!([])),
+            "an invalid response" => self.answer(&json!([])),
             "it needs input" => self.answer(&json!({
                 "resultType": "input_required", "inputRequests": {"k": {"method": "roots/list"}},
             })),
-            "the application gives it" | "the application refuses it" => self.give(step),
+            "the application gives the input" | "the application refuses the input" => {
+                self.give(step)
+            }
             "it becomes a task" => self.task("task", "working", &json!({})),
             "the task is working" => self.asked_about("working", &json!({})),
             "the task is completed" => {
@@ -262,9 +264,9 @@ impl Side {
                 self.send();
                 self.fail(-32602);
             }
-            "idle for too long" => self.wait(IDLE),
-            "no end in time" => self.wait(TOTAL),
-            "a person takes too long" => self.wait(Duration::from_secs(24 * 3_600)),
+            "the idle timeout passes" => self.wait(IDLE),
+            "the total timeout passes" => self.wait(TOTAL),
+            "the `person` timeout passes" => self.wait(Duration::from_secs(24 * 3_600)),
             "the input ends" => self.client.disconnected(Cause::EndOfInput, self.now),
             "the transport fails" => self.client.disconnected(Cause::WriteFailed, self.now),
             "closed" => self.client.close(),
@@ -280,7 +282,7 @@ impl Side {
     fn give(&mut self, step: &str) {
         let request = self.client.in_flight().requests().next().unwrap();
         self.is_asked = false;
-        if step == "the application gives it" {
+        if step == "the application gives the input" {
             let roots = json!({"roots": []});
             self.client.respond(request, &roots, &mut self.out).unwrap();
         } else {
@@ -293,26 +295,24 @@ impl Side {
 /// Everything that can happen to a call in this state, but to be cancelled.
 fn steps(state: State) -> Vec<&'static str> {
     let anywhere = [
-        "idle for too long",
-        "no end in time",
+        "the idle timeout passes",
+        "the total timeout passes",
         "the input ends",
         "the transport fails",
         "closed",
         "shut down and out of time",
     ];
     let own: &[&str] = match state {
-        State::Held => &["connected", "no connection comes about"],
+        State::Held => &["connected", "the connection fails to open"],
         State::NotSent => &["its first byte is sent"],
-        State::Sent => &[
-            "a result",
-            "an error",
-            "an answer that is none",
-            "it needs input",
-            "it becomes a task",
-        ],
-        State::NeedsInput => {
-            &["the application gives it", "the application refuses it", "a person takes too long"]
+        State::Sent => {
+            &["a result", "an error", "an invalid response", "it needs input", "it becomes a task"]
         }
+        State::NeedsInput => &[
+            "the application gives the input",
+            "the application refuses the input",
+            "the `person` timeout passes",
+        ],
         State::Task => &[
             "the task is working",
             "the task is completed",

@@ -200,10 +200,10 @@ pub(super) fn section() -> String {
     format!(
         "## Tasks\n\n\
          The [`Status`](crate::task::Status) of a task of this side, with the commands of \
-         [`Tasks`](crate::task::Tasks). It is the same in a session and in the modern era. A step \
-         that is not in the table changes nothing, as the end of the connection does, and `tasks/cancel` \
-         where [`cancel_at_once`](crate::task::TasksConfig::cancel_at_once) is false, but in a session; a \
-         command for what has ended fails with [`TaskError::Final`](crate::task::TaskError::Final).\n\n\
+         [`Tasks`](crate::task::Tasks). Both eras have the same states. A step that is not in the \
+         table changes no state; neither does the end of the connection. In the modern era, `tasks/cancel` changes \
+         the state only if [`cancel_at_once`](crate::task::TasksConfig::cancel_at_once) is true. A command for a \
+         task that has ended fails with [`TaskError::Final`](crate::task::TaskError::Final).\n\n\
          {}\n{}",
         chart.table(),
         chart.drawing("The states of a task", "")
