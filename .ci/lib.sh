@@ -33,6 +33,11 @@ need() {
     done
 }
 
+# The features of the benchmarks in the short form: the implementations that the core is compared with take a third of the
+# time. Unquoted where it is used, because it may be empty.
+# shellcheck disable=SC2034  # Stages use it.
+without_contenders=$([ -n "${NIGHTLY:-}" ] || echo --no-default-features)
+
 has() {
     # Debian has programs for servers where not every user looks.
     PATH=$PATH:/usr/sbin command -v "$1" >/dev/null || return

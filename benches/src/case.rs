@@ -160,10 +160,11 @@ pub struct Served {
 }
 
 impl Served {
-    /// Returns the server of a contender. `None` if the contender has no server.
+    /// Returns the server of a contender. `None` if the contender has no server, or is not built.
     pub const fn by(self, contender: Contender) -> Option<HelloServer> {
         match (contender, self.transport) {
             (Contender::Core, _) => Some(self.server),
+            (Contender::Rmcp, _) if cfg!(not(feature = "contenders")) => None,
             (Contender::Rmcp, Transport::Stdio) => Some(HelloServer::Rmcp),
             (Contender::Rmcp, _) => Some(HelloServer::RmcpHttp),
             (Contender::SerdeJson | Contender::Sonic, _) => None,

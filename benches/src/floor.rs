@@ -10,7 +10,9 @@ use std::hint::black_box;
 
 use serde::Serialize;
 
-use self::json::{Json, SerdeJson, Sonic};
+#[cfg(feature = "contenders")]
+use self::json::Sonic;
+use self::json::{Json, SerdeJson};
 use self::written::{
     Empty, Implementation, ListToolsResult, Meta, Progress, Request, Response, StatelessEcho, Tool,
 };
@@ -24,6 +26,7 @@ pub(crate) fn serde_json(case: Case) -> Option<Rounds> {
 }
 
 /// Returns the work of a case on sonic-rs.
+#[cfg(feature = "contenders")]
 pub(crate) fn sonic(case: Case) -> Option<Rounds> {
     rounds::<Sonic>(case)
 }

@@ -23,7 +23,9 @@ pub mod measure;
 pub mod messages;
 pub mod plot;
 pub mod process_allocations;
+#[cfg(feature = "contenders")]
 mod rmcp_client;
+#[cfg(feature = "contenders")]
 mod rmcp_server;
 mod sealed;
 mod sent;
@@ -35,9 +37,9 @@ mod wire;
 
 #[cfg(test)]
 mod footprint_tests;
-#[cfg(test)]
+#[cfg(all(test, feature = "contenders"))]
 mod guard_tests;
-#[cfg(test)]
+#[cfg(all(test, feature = "contenders"))]
 mod output_tests;
 
 pub use case::{Case, Contender};
@@ -50,13 +52,17 @@ static ALLOCATOR: allocations::Counting = allocations::Counting::new();
 pub type Rounds = Box<dyn FnMut(usize)>;
 
 /// Returns a contender's work on a case after a warm-up, so that every buffer has grown. `None` if the contender does
-/// not take part in the case.
+/// not take part in the case, or is not built.
 pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
     let mut rounds = match contender {
         Contender::Core => core_rounds(case)?,
         Contender::SerdeJson => floor::serde_json(case)?,
+        #[cfg(feature = "contenders")]
         Contender::Sonic => floor::sonic(case)?,
+        #[cfg(feature = "contenders")]
         Contender::Rmcp => rmcp_rounds(case)?,
+        #[cfg(not(feature = "contenders"))]
+        Contender::Sonic | Contender::Rmcp => return None,
     };
     rounds(2 * case.rounds());
     Some(rounds)
@@ -74,6 +80,7 @@ fn core_rounds(case: Case) -> Option<Rounds> {
     core_server::rounds(case).or_else(client).or_else(|| sealed::rounds(case))
 }
 
+#[cfg(feature = "contenders")]
 fn rmcp_rounds(case: Case) -> Option<Rounds> {
     rmcp_server::rounds(case).or_else(|| rmcp_client::rounds(case))
 }

@@ -79,6 +79,9 @@ fn check(record: &Record, costs: &Costs) -> Result<(), String> {
     for note in &verdict.notes {
         println!("note: {note}");
     }
+    if cfg!(not(feature = "contenders")) {
+        println!("note: built without the official SDK, and not compared with it");
+    }
     if verdict.failures.is_empty() {
         println!(
             "mcp-sansio costs no more than recorded, and keeps its bounds relative to the other contenders."

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+#[cfg(feature = "contenders")]
 use sonic_rs::{LazyValue, OwnedLazyValue};
 
 /// The members of any message. Payloads remain unparsed bytes.
@@ -62,8 +63,10 @@ impl Json for SerdeJson {
 }
 
 /// sonic-rs, with the baseline instruction set of the target, like mcp-sansio.
+#[cfg(feature = "contenders")]
 pub(super) struct Sonic;
 
+#[cfg(feature = "contenders")]
 impl Json for Sonic {
     type Lazy<'a> = LazyValue<'a>;
     type Kept = OwnedLazyValue;

@@ -7,10 +7,12 @@ mod http_inline;
 mod hyper_floor;
 mod ours;
 pub mod pairs;
+#[cfg(feature = "contenders")]
 mod rmcp_http;
 #[cfg(unix)]
 mod tokio_floor;
 // Measured as it is built for its own binary.
+#[cfg(feature = "contenders")]
 #[path = "../../rmcp_hello/src/main.rs"]
 mod rmcp_hello;
 mod until_closed;
@@ -62,8 +64,12 @@ impl HelloServer {
             Self::Smol => Ok(ours::smol()?),
             Self::Http => Ok(ours::http()?),
             Self::HttpExpiring => Ok(ours::http_expiring()?),
+            #[cfg(feature = "contenders")]
             Self::Rmcp => rmcp_hello::main(),
+            #[cfg(feature = "contenders")]
             Self::RmcpHttp => Ok(rmcp_http::serve()?),
+            #[cfg(not(feature = "contenders"))]
+            Self::Rmcp | Self::RmcpHttp => Err("needs the feature `contenders`".into()),
             Self::HttpInline => Ok(http_inline::serve()?),
             Self::Hyper => Ok(hyper_floor::serve()?),
             #[cfg(unix)]
