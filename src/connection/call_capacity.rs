@@ -3,7 +3,6 @@
 use super::call_index::CallIndex;
 use super::call_state::Below;
 use super::cx::Cx;
-use crate::config::ConnectionConfig;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
 
@@ -17,23 +16,25 @@ pub(super) fn has_room(below: &Below, index: &CallIndex, cx: &Cx<'_, '_>) -> boo
 
 /// Forgets as many abandoned calls as new calls exceed the limit. Runs after the new calls were made, because a call or
 /// a batch that fails must change nothing.
-pub(super) fn make_room(
-    below: &mut Below,
-    index: &mut LazyBox<CallIndex>,
-    config: &ConnectionConfig,
-) {
-    for _ in config.limits.outbound_calls..below.outgoing.counted() {
+pub(super) fn make_room(below: &mut Below, index: &mut LazyBox<CallIndex>, cx: &mut Cx<'_, '_>) {
+    for _ in cx.config.limits.outbound_calls..below.outgoing.counted() {
         let Some(call) = index.first_abandoned() else { return };
-        forget_abandoned(below, index, call);
+        forget_abandoned(below, index, cx, call);
     }
 }
 
 /// Stops waiting for the response to an abandoned call that could still become a task. If the response is still
 /// received, it counts as late.
-pub(super) fn forget_abandoned(below: &mut Below, index: &mut LazyBox<CallIndex>, call: CallId) {
+pub(super) fn forget_abandoned(
+    below: &mut Below,
+    index: &mut LazyBox<CallIndex>,
+    cx: &mut Cx<'_, '_>,
+    call: CallId,
+) {
     let Some(id) = below.outgoing.id(call.0) else { return };
     if let Some((_, cause)) = index.abandoned.get(&id).copied() {
         index.abandoned.remove(&id);
         below.outgoing.give_up(call.0, cause);
+        cx.out.note_late(call, false);
     }
 }

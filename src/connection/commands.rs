@@ -42,7 +42,7 @@ impl Calls {
         let owner = Owner::Application;
         let mut order = self.messages.order(cx, method, owner, options, has_room)?;
         let call = self.messages.ask(cx, &mut order, method, params)?;
-        make_room(&mut self.messages, &mut self.index, cx.config);
+        make_room(&mut self.messages, &mut self.index, cx);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         Ok(call)
@@ -85,7 +85,7 @@ impl Calls {
         order.asked.call.state = CallState::Subscription(Box::new(subscription));
         let call = self.messages.ask(cx, &mut order, method, &ListenParams(&text))?;
         self.index.subscriptions.push_back(call);
-        make_room(&mut self.messages, &mut self.index, cx.config);
+        make_room(&mut self.messages, &mut self.index, cx);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         Ok(call)
@@ -202,7 +202,7 @@ impl Calls {
         let mut asked =
             OutgoingRequest { kind: Some(kind), sent: Sent::Nowhere, ..OutgoingRequest::default() };
         let call = self.messages.register(cx, &mut asked, Patience::default());
-        make_room(&mut self.messages, &mut self.index, cx.config);
+        make_room(&mut self.messages, &mut self.index, cx);
         let (below, index) = (&mut self.messages, &mut self.index);
         let mut at = CallCx { cx, below, index, call };
         let task = RemoteTask::resume(&mut at, ticket.task_id.clone(), options);

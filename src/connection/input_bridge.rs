@@ -293,7 +293,7 @@ fn ask_for_one(
     let mut order = below.order(cx, method, Owner::Input(id), options, has_room)?;
     let params = (!request.params.is_empty()).then(|| Raw::trusted(&request.params));
     let call = below.ask(cx, &mut order, method, &params)?;
-    make_room(below, index, cx.config);
+    make_room(below, index, cx);
     Ok(call)
 }
 

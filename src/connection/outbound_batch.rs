@@ -194,7 +194,7 @@ impl<'p> Batch<'p> {
             }
         }
         let Calls { messages, index, .. } = &mut *self.calls;
-        make_room(messages, index, self.config);
+        make_room(messages, index, &mut Cx::at(self.config, self.now, out));
         for (method, capability) in undeclared {
             out.observe(&Observation::NotDeclared { method, capability: *capability });
         }

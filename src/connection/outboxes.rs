@@ -49,6 +49,15 @@ pub trait Outboxes {
         _ = calls;
     }
 
+    /// Called when this side begins to wait for the late response to a call that has ended, and when it stops.
+    ///
+    /// The call was cancelled or timed out, and its response may create a task, which this side then cancels. The end of
+    /// the connection ends the wait without a call of this method. The default does nothing. A transport that sends
+    /// each message in an exchange of its own keeps the exchange of the call open meanwhile.
+    fn note_late(&mut self, call: CallId, is_awaited: bool) {
+        _ = (call, is_awaited);
+    }
+
     /// Whether a request to the peer can be sent on this route. The default is `true`.
     ///
     /// A transport that cannot deliver a request, such as an HTTP response that is a single JSON object, returns

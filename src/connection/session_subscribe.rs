@@ -71,7 +71,7 @@ impl InSessions<'_> {
         let has_room = has_room(self.below, self.index, cx);
         let mut order = self.below.order(cx, method, Owner::Interest, options, has_room)?;
         let call = self.below.ask(cx, &mut order, method, &UriParams::new(uri))?;
-        make_room(self.below, self.index, cx.config);
+        make_room(self.below, self.index, cx);
         Ok(call)
     }
 

@@ -213,7 +213,7 @@ impl Calls {
 
     /// Marks a call that has its outcome but may still become a task. The call is remembered for [`LATE`], to cancel
     /// the task then.
-    pub(super) fn abandon(&mut self, cx: &Cx<'_, '_>, call: CallId, cause: GivenUp) {
+    pub(super) fn abandon(&mut self, cx: &mut Cx<'_, '_>, call: CallId, cause: GivenUp) {
         let outgoing = &mut self.messages.outgoing;
         let Some(id) = outgoing.id(call.0) else { return };
         if let Some(asked) = outgoing.get_mut(call.0) {
@@ -222,6 +222,7 @@ impl Calls {
         outgoing.set_quiet(call.0);
         outgoing.wait(call.0, Wait::Late(LATE), cx.now);
         self.index.abandoned.insert(id, (call, cause));
+        cx.out.note_late(call, true);
     }
 
     /// Handles the response to an abandoned call.
@@ -243,6 +244,7 @@ impl Calls {
             let cancelled = self.ask_to_cancel(cx, call, &ticket.task_id);
             CommonEvent::AbandonedTask(AbandonedTask { ticket, cancelled })
         });
+        cx.out.note_late(call, false);
         // The application has the outcome of the call already.
         _ = self.take_out(call);
         event

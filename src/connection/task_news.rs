@@ -174,7 +174,7 @@ impl TaskHost<'_> {
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
                 let on = waiter.map(Route::Exchange);
                 let call = messages.ask_on(cx, &mut order, on, method, &params)?;
-                make_room(messages, index, cx.config);
+                make_room(messages, index, cx);
                 Ok(call)
             });
             let input = wanted.key.clone();

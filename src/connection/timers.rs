@@ -196,7 +196,9 @@ impl Dispatcher {
                         return Some(Elapsed::Event(event));
                     }
                 }
-                Owner::Abandoned => forget_abandoned(&mut calls.messages, &mut calls.index, call),
+                Owner::Abandoned => {
+                    forget_abandoned(&mut calls.messages, &mut calls.index, cx, call);
+                }
                 _ if calls.messages.outgoing.is_retry_due(place, now) => {
                     // Both success and lack of room move its deadline, so the loop ends.
                     _ = calls.step(cx, (call, false), |state, at| -> Next<'static, CallState> {

@@ -135,6 +135,13 @@ impl Outboxes for Out {
         }
     }
 
+    fn note_late(&mut self, call: CallId, is_awaited: bool) {
+        match self {
+            Self::Stream(outbox) => outbox.note_late(call, is_awaited),
+            Self::Http(http) => http.note_late(call, is_awaited),
+        }
+    }
+
     fn can_ask(&self, route: Route) -> bool {
         match self {
             Self::Stream(outbox) => outbox.can_ask(route),

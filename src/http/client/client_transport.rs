@@ -116,9 +116,9 @@ impl ClientTransport {
     }
 
     /// Returns the exchange on which a call waits for its response, alone or in a batch. `None` before the request is
-    /// sent, after the exchange has ended, and while the tools are listed again because of the call. With the HTTP+SSE
-    /// transport of 2024-11-05 this is the POST until its response, because the response to the call arrives on the one
-    /// event stream.
+    /// sent, after the exchange has ended, and while the tools are listed again because of the call. A call that has ended
+    /// still has one while its late response is awaited. With the HTTP+SSE transport of 2024-11-05 this is the POST until
+    /// its response, because the response to the call arrives on the one event stream.
     pub fn exchange_of(&self, call: CallId) -> Option<ExchangeNumber> {
         self.requests.exchanges.waits_for(call)
     }
@@ -216,5 +216,9 @@ impl Outboxes for ClientTransport {
 
     fn note_batch(&mut self, calls: &[CallId]) {
         self.batches.push_back(calls.iter().copied().map(Some).collect());
+    }
+
+    fn note_late(&mut self, call: CallId, is_awaited: bool) {
+        self.requests.note_late(call, is_awaited);
     }
 }

@@ -144,6 +144,11 @@ impl Exchange {
         matches!(&self.purpose, Purpose::Request(asked) if asked.opens.is_some())
     }
 
+    /// Whether the call of the exchange has ended, and its late response is awaited.
+    pub(super) const fn is_late(&self) -> bool {
+        matches!(&self.purpose, Purpose::Request(asked) if asked.is_late)
+    }
+
     /// Whether the exchange carries `notifications/initialized`.
     pub(super) const fn completes_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Notice { completes_handshake: true })

@@ -26,6 +26,8 @@ pub(super) struct PendingCall {
     pub(super) is_mended: bool,
     /// Whether it probes whether the server needs a session.
     pub(super) probes: bool,
+    /// Whether the call has ended, and its late response is awaited.
+    pub(super) is_late: bool,
     /// The whole message of an `initialize` request, which may have to be sent again over another transport.
     pub(super) opens: Option<Vec<u8>>,
 }
@@ -59,6 +61,7 @@ impl PendingCall {
             called: None,
             is_mended: false,
             probes: false,
+            is_late: false,
             opens: None,
         }
     }

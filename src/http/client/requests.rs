@@ -123,14 +123,28 @@ impl Requests {
     }
 
     /// Aborts the exchange of a call that has ended without a response on it. The exchange of a batch is aborted with
-    /// its last call.
+    /// its last call. An exchange whose late response is awaited stays open.
     pub(super) fn abort_call(&mut self, call: CallId) {
         // With HTTP+SSE all responses arrive on the one stream.
         if self.transport.is_streamable()
             && let Some(number) = self.exchanges.waits_for(call)
+            && !self.exchanges.get(&number).is_some_and(Exchange::is_late)
             && self.exchanges.leaves_batch(number, call)
         {
             self.abort(number);
+        }
+    }
+
+    /// Keeps the exchange of a call open while its late response is awaited, and aborts it after that.
+    pub(super) fn note_late(&mut self, call: CallId, is_awaited: bool) {
+        if let Some(number) = self.exchanges.waits_for(call)
+            && let Some(known) = self.exchanges.get_mut(&number)
+            && let Purpose::Request(asked) = &mut known.purpose
+        {
+            asked.is_late = is_awaited;
+        }
+        if !is_awaited {
+            self.abort_call(call);
         }
     }
 

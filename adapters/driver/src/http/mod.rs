@@ -178,6 +178,13 @@ impl Outboxes for HttpOutboxes {
         }
     }
 
+    fn note_late(&mut self, call: CallId, is_awaited: bool) {
+        match self {
+            Self::Responses(streams) => streams.note_late(call, is_awaited),
+            Self::Requests(transport) => transport.note_late(call, is_awaited),
+        }
+    }
+
     fn can_ask(&self, route: Route) -> bool {
         match self {
             Self::Responses(streams) => streams.can_ask(route),

@@ -7,6 +7,7 @@ mod debug_output;
 mod eras;
 mod keep_alive;
 mod kit;
+mod late_tasks;
 mod one_stream;
 mod requests;
 mod resuming;
