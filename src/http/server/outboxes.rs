@@ -80,6 +80,8 @@ impl<E: EventStore> Outboxes for Streams<E> {
         }
         if self.table.streams.get(&number).is_some_and(|stream| stream.is_lost()) {
             self.outbox(route).messages().for_each(drop);
+            // The response to a batch ends its requests together, and nothing else would remove their stream.
+            self.drop_if_unwanted(number);
         }
         if !self.kept.is_empty() {
             self.bound_kept_bytes();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_sansio::config::KeepAlive;
 use mcp_sansio::error::NotAllowed;
 use mcp_sansio::http::SessionMode;
-use mcp_sansio::{CallError, CallOptions, Era, RevisionSet};
+use mcp_sansio::{CallError, CallOptions, Era, RevisionSet, ServerEvent};
 
 use super::message::{error, fault, initialize, notification, plain, progress, result};
 use super::site::{
@@ -137,5 +137,27 @@ fn a_disconnect_from_an_assumed_session_cancels_no_request() {
     assert!(site.settle().is_empty());
     assert_eq!(site.http.connections().count(), 1);
     site.respond(request.id, r#"{"tools":[]}"#);
+    site.assert_forgotten();
+}
+
+/// The responses to a batch are written together, and nothing reads them.
+#[test]
+fn the_batch_of_a_disconnected_client_is_forgotten() {
+    let mut site = site();
+    let list = |id| plain(id, "tools/list", "");
+    let turn = site.send("POST", POST, format!("[{},{}]", list("1"), list("2")));
+    let events = site.events().into_iter();
+    let requests: Vec<_> = events
+        .map(|event| match event {
+            ServerEvent::Request(request) => request.id,
+            other => panic!("not a request: {other:?}"),
+        })
+        .collect();
+    site.disconnect(turn);
+    assert!(site.settle().is_empty());
+    for request in requests {
+        assert_eq!(site.http.connections().count(), 1);
+        site.respond(request, r#"{"tools":[]}"#);
+    }
     site.assert_forgotten();
 }
