@@ -296,8 +296,12 @@ impl<M: Machine> Wire<M> {
 impl<M: Machine> State<M> {
     /// Returns the waker of the writer if there is output for it, or if it has to close the stream.
     pub(crate) fn take_writer(&mut self) -> Option<Waker> {
+        if self.output.is_polled || self.output.writer.is_none() {
+            // Over HTTP nothing waits here, and the last condition would look at every stream.
+            return None;
+        }
         let has_work = self.machine.phase() == Phase::Closed || !self.out.is_empty();
-        if has_work && !self.output.is_polled { self.output.writer.take() } else { None }
+        if has_work { self.output.writer.take() } else { None }
     }
 
     /// Writes the output of an open connection without the thread that writes, as far as the stream does not block. That
