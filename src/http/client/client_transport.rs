@@ -135,7 +135,7 @@ impl ClientTransport {
                     self.requests.abort_openings();
                     self.requests.end_session();
                 }
-                self.requests.session.set_revision(connected.revision);
+                self.requests.session.set_revision(Some(connected.revision));
             }
             ClientEvent::CallEnded(ended) => {
                 self.tool_calls.take_mended(ended.call);

@@ -78,7 +78,7 @@ impl ClientTransport {
             }
         }
         if opens {
-            self.requests.session.forget_revision();
+            self.requests.session.set_revision(None);
         }
         let completes_handshake = is("notifications/initialized");
         let purpose = match (tag, source.id) {

@@ -29,17 +29,13 @@ impl Session {
         self.revision
     }
 
-    pub(super) const fn set_revision(&mut self, revision: Revision) {
-        self.revision = Some(revision);
+    /// Sets the negotiated revision; `None` while another one is being negotiated.
+    pub(super) const fn set_revision(&mut self, revision: Option<Revision>) {
+        self.revision = revision;
     }
 
     pub(super) fn forget_id(&mut self) {
         self.id = None;
-    }
-
-    /// Forgets the revision, because another one is being negotiated.
-    pub(super) const fn forget_revision(&mut self) {
-        self.revision = None;
     }
 
     /// Reads the id from the head of the response to `initialize`; an invalid one is ignored.
@@ -93,7 +89,7 @@ mod tests {
     #[test]
     fn the_id_stands_before_the_version() {
         let mut session = opened(b"a-1");
-        session.set_revision(Revision::V2025_06_18);
+        session.set_revision(Some(Revision::V2025_06_18));
         let mut request = HttpRequest::delete("https://a.example");
         assert!(session.label(&mut request));
         let names: alloc::vec::Vec<_> = request.headers.iter().map(|(name, _)| &**name).collect();
