@@ -2,7 +2,7 @@
 //! targets do the same, from seeds and from bytes; here counter-examples shrink.
 
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{Client, Framing, Server};
+use mcp_sansio::{Client, Framing, Revision, RevisionSet, Server};
 use mcp_sansio_proptests::single::{Act, Single, connection};
 use mcp_sansio_proptests::world::{Setup, Step, Trial};
 use proptest::prelude::*;
@@ -107,6 +107,29 @@ proptest! {
     ) {
         if let Err(failure) = Trial::run(&setup, &steps) {
             return Err(TestCaseError::fail(failure.to_string()));
+        }
+    }
+}
+
+/// The reference model allows each side to refuse the requests of a batch beyond the limit of open batches
+/// (`Limits::batches`).
+#[test]
+fn more_batches_than_the_limit_are_refused() {
+    let only = RevisionSet::only(Revision::V2025_03_26);
+    for (seed, way) in (0..20).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let mut setup = Setup::choose(&mut Choices::seeded(seed));
+        (setup.client.revisions, setup.server.revisions) = (only, only);
+        (setup.client.known, setup.client.probe) = (None, false);
+        (setup.stream, setup.faults) = (None, false);
+        for limits in [&mut setup.client.connection.limits, &mut setup.server.connection.limits] {
+            (limits.batches, limits.inbound_requests, limits.outbound_calls) = (2, 20, 20);
+        }
+        let mut steps = vec![Step::Connect, Step::Flow];
+        // Each has two calls.
+        steps.extend((0..4).map(|_| Step::Batch { way, what: 2 }));
+        steps.push(Step::Flow);
+        if let Err(failure) = Trial::run(&setup, &steps) {
+            panic!("{failure}");
         }
     }
 }

@@ -140,8 +140,12 @@ impl ClientModel {
         }
         let limit = self.config.connection.limits.inbound_requests as usize;
         let is_full = limit <= self.requests.len();
+        // Each batch that waits to be answered has an open request.
+        let in_batches = self.requests.iter().filter(|(_, _, is_in_batch)| *is_in_batch).count();
+        let batches = self.config.connection.limits.batches as usize;
+        let may_be_one_too_many = is_in_batch && batches <= in_batches;
         let mut verdict = self.served(message, is_in_batch, is_full || phase == Phase::Draining);
-        if is_full || phase == Phase::Draining || may_be_over {
+        if is_full || phase == Phase::Draining || may_be_over || may_be_one_too_many {
             verdict = verdict.or(EventKind::Violation, Reply::Error(INTERNAL));
         }
         if may_be_over {

@@ -161,11 +161,15 @@ impl ServerModel {
         let limit = self.config.connection.limits.inbound_requests as usize;
         let (is_full, may_be_full) =
             (limit <= open - in_batches, limit <= open + self.ghosts.len());
+        // Each batch that waits to be answered has an open request.
+        let batches = self.config.connection.limits.batches as usize;
+        let may_be_one_too_many = is_in_batch && batches <= in_batches;
         let is_draining = phase == Phase::Draining;
         let mut verdict = self.outcome(&served, is_draining || is_full);
         // The order of the checks is open: a request may violate two rules.
         // Requests whose cancellation is still to be reported may count for the limits.
-        if is_draining || may_be_full || may_be_over || !self.ghosts.is_empty() {
+        let is_refused = is_draining || may_be_full || may_be_over || may_be_one_too_many;
+        if is_refused || !self.ghosts.is_empty() {
             verdict = verdict.or(EventKind::Violation, Reply::Error(INTERNAL));
         }
         if may_be_over {
