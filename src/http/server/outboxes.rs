@@ -83,7 +83,7 @@ impl<E: EventStore> Outboxes for Streams<E> {
             // The response to a batch ends its requests together, and nothing else would remove their stream.
             self.drop_if_unwanted(number);
         }
-        if !self.kept.is_empty() {
+        if !self.table.kept.is_empty() {
             self.bound_kept_bytes();
         }
     }

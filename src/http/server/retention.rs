@@ -169,7 +169,7 @@ impl<E: EventStore> Streams<E> {
         // A GET always gets an event stream.
         stream.must_stream = true;
         let id = ResponseId { stream: number, generation: stream.generation };
-        self.forget_kept(number);
+        self.table.forget_kept(number);
         self.table.set_deadline(number, None);
         self.table.wake(number);
         Some(id)
@@ -187,14 +187,14 @@ impl<E: EventStore> Streams<E> {
             return self.drop_if_unwanted(number);
         }
         stream.outbox.release();
-        self.kept.push_back(number);
-        if self.config.kept_streams < self.kept.len() {
+        self.table.kept.push_back(number);
+        if self.config.kept_streams < self.table.kept.len() {
             // Prefers a stream whose client most likely has all messages.
             let streams = &self.table.streams;
             let is_done =
                 |number: &u32| streams.get(number).is_none_or(|stream| stream.has_sent_all());
-            let at = self.kept.iter().position(is_done).unwrap_or_default();
-            let oldest = self.kept.remove(at);
+            let at = self.table.kept.iter().position(is_done).unwrap_or_default();
+            let oldest = self.table.kept.remove(at);
             oldest.into_iter().for_each(|oldest| self.forget(oldest));
         }
         self.table.set_deadline(number, Some(now + self.config.kept_for));
@@ -205,19 +205,11 @@ impl<E: EventStore> Streams<E> {
     pub(super) fn bound_kept_bytes(&mut self) {
         let waiting =
             |number: &u32| self.table.streams.get(number).map_or(0, |stream| stream.outbox.len());
-        let mut bytes: usize = self.kept.iter().map(waiting).sum();
+        let mut bytes: usize = self.table.kept.iter().map(waiting).sum();
         while self.config.kept_bytes < bytes {
-            let Some(oldest) = self.kept.pop_front() else { return };
+            let Some(oldest) = self.table.kept.pop_front() else { return };
             bytes -= self.table.streams.get(&oldest).map_or(0, |stream| stream.outbox.len());
             self.forget(oldest);
-        }
-    }
-
-    /// Removes a stream from the list of those that broke off.
-    fn forget_kept(&mut self, number: u32) {
-        if !self.kept.is_empty() {
-            self.kept.retain(|kept| *kept != number);
-            self.kept.release();
         }
     }
 
@@ -226,7 +218,7 @@ impl<E: EventStore> Streams<E> {
         self.table.set_deadline(number, None);
         let Some(stream) = self.table.streams.remove(&number) else { return };
         if stream.latest.is_some() {
-            self.forget_kept(number);
+            self.table.forget_kept(number);
             self.events.forget(number);
         }
         self.table.spare.keep(stream, self.new_outbox());

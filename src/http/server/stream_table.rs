@@ -1,7 +1,7 @@
 //! [`StreamTable`], the streams of one connection, with the requests that belong to them and their deadlines.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use super::events::{EventId, EventStore};
@@ -9,6 +9,7 @@ use super::response_id::ResponseId;
 use super::spare_stream::SpareStream;
 use super::stream::{Purpose, Response, Stream};
 use crate::handle::IncomingId;
+use crate::lazy_box::LazyBox;
 use crate::time::Instant;
 
 /// The number of the standalone stream, which belongs to no request.
@@ -24,6 +25,8 @@ const NOWHERE: u32 = u32::MAX;
 pub(super) struct StreamTable {
     /// Boxed, because a map node has room for eleven values, and most sessions have one.
     pub(super) streams: BTreeMap<u32, Box<Stream>>,
+    /// The streams that broke off and can be resumed, the latest last.
+    pub(super) kept: LazyBox<VecDeque<u32>>,
     /// The memory of a removed stream, for the next one.
     pub(super) spare: SpareStream,
     /// The stream of each request that has not ended, by the index of the request.
@@ -84,6 +87,14 @@ impl StreamTable {
         }
         if let Some(stream) = self.streams.get_mut(&number) {
             stream.open = 0;
+        }
+    }
+
+    /// Removes a stream from the list of those that broke off.
+    pub(super) fn forget_kept(&mut self, number: u32) {
+        if !self.kept.is_empty() {
+            self.kept.retain(|kept| *kept != number);
+            self.kept.release();
         }
     }
 

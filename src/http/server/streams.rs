@@ -1,7 +1,7 @@
 //! [`Streams`], the streams of one connection, which carry the output of its machine.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 
@@ -19,7 +19,6 @@ use crate::connection::{Received, Route};
 use crate::dialect::features::Feature;
 use crate::frame::{Framing, Outbox, OutboxBounds};
 use crate::handle::{IncomingId, Requestor};
-use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::server::{ClientRequest, ServerEvent};
 use crate::time::Instant;
@@ -39,8 +38,6 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) kind: ConnectionKind,
     pub(super) table: StreamTable,
-    /// The streams that broke off and can be resumed, the latest last.
-    pub(super) kept: LazyBox<VecDeque<u32>>,
     /// The revision of the session.
     pub(super) revision: Option<Revision>,
     /// The stream whose response opens the session.
@@ -172,7 +169,6 @@ impl<E: EventStore> Streams<E> {
             config,
             kind,
             table: StreamTable::new(),
-            kept: LazyBox::EMPTY,
             revision: None,
             opening: None,
             used_until: None,
@@ -252,11 +248,6 @@ impl<E: EventStore> Streams<E> {
             stream.finish();
         }
         self.table.woken.extend(self.table.streams.keys());
-    }
-
-    /// Returns the configuration.
-    pub fn config(&self) -> &HttpServerConfig {
-        &self.config
     }
 
     /// Returns the requestor whose tasks end with this session, because no other session reaches them: the client of
