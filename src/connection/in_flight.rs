@@ -5,7 +5,8 @@ use core::fmt;
 use super::{Connection, Counts, RequestContext};
 use crate::frame::Frame;
 use crate::handle::{CallId, IncomingId};
-use crate::rpc::Id;
+use crate::json::Envelope;
+use crate::rpc::{Id, Message, Versions, classify};
 use crate::time::Instant;
 
 /// A view of the requests and calls of a [`Connection`] that have not ended. It only reads.
@@ -103,6 +104,18 @@ impl<'c> InFlight<'c> {
     pub fn has_room_for(self, frame: &Frame<'_>, unsent: usize) -> bool {
         let limits = self.connection.limits();
         self.connection.dispatcher.serving.has_room_for(limits, frame, unsent)
+    }
+
+    /// Whether the message of this frame is a request, the only kind of message that can be without
+    /// [room](Self::has_room_for).
+    ///
+    /// A driver asks this about a frame without room. It passes any other message on at once: a response of the peer
+    /// ends a call, and a cancellation ends a request, which is what the driver waits for. It reads the whole message,
+    /// so do not ask twice about the same frame.
+    pub fn needs_room(self, frame: &Frame<'_>) -> bool {
+        let limits = self.connection.limits();
+        let envelope = Envelope::scan(frame.bytes(), limits.depth);
+        matches!(classify(&envelope, limits, Versions::Any), Ok(Message::Request { .. }))
     }
 
     /// Whether [`handle_timeout`](crate::Server::handle_timeout) has anything to do at this time: an event to return,

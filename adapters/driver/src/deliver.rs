@@ -37,8 +37,8 @@ pub(crate) struct Reader {
 /// The condition that a reader waits for.
 #[derive(Clone, Copy)]
 enum ReaderWait {
-    /// Room for the next request: fewer requests, kept bytes or unsent bytes than these. If only handlers that do
-    /// not return occupy the room, the wait ends at `until`.
+    /// Room for the next request: fewer requests, kept bytes or unsent bytes than these. If the handlers that occupy
+    /// the room may wait for a message behind that request, the wait ends at `until`.
     Room { inbound: usize, kept: usize, unsent: usize, until: Option<Instant> },
     /// Every request has a handler. The wait ends at `until` in any case.
     Handlers { until: Instant },
@@ -71,7 +71,7 @@ impl<M: Machine> Wire<M> {
             if self.wait_for_room(inbox, context) {
                 return Poll::Pending;
             }
-            // If there is still no room, the machine refuses the request.
+            // The message needs no room, or there is room now, or the machine refuses the request.
             self.act_at(|state, now| {
                 self.take_one(state, inbox, Received::from(now).principal(principal));
             });
@@ -82,6 +82,7 @@ impl<M: Machine> Wire<M> {
     #[inline]
     fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, received: Received) {
         let Some(frame) = inbox.next() else { return };
+        state.output.is_request_next = false;
         let bytes = frame.bytes().len();
         let event = state.machine.take_in(frame, received, &mut state.out);
         state.out.watch(event.as_ref());
@@ -101,16 +102,21 @@ impl<M: Machine> Wire<M> {
         if state.has_room_for(&frame) {
             return false;
         }
+        if !state.output.is_request_next && !state.machine.in_flight().needs_room(&frame) {
+            return false;
+        }
+        state.output.is_request_next = true;
         let (now, unsent) = (self.clock.now(), state.out.unsent_bytes());
+        let counts = state.machine.in_flight().counts();
+        let (inbound, kept) = (counts.inbound, counts.kept_bytes);
         let mut until = None;
-        if unsent == 0 && !state.requests.has_waiting() {
+        // The input may hold a message that the handlers wait for, or the response to a call of this side.
+        if unsent == 0 && (!state.requests.has_waiting() || 0 < counts.outbound) {
             until = Some(state.requests.wait_until(now, HANDLERS_PATIENCE));
         }
         if until.is_some_and(|until| until <= now) {
             return false;
         }
-        let counts = state.machine.in_flight().counts();
-        let (inbound, kept) = (counts.inbound, counts.kept_bytes);
         let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
         let old = state.reader.replace(Box::new(reader));
@@ -121,8 +127,8 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Reports the end of the input to the machine, once every request has a handler. From then on, handlers have
-    /// the time that the configuration allows. Pending until then, at most until no handler has returned for a
-    /// quarter of that time.
+    /// the time that the configuration allows. Pending until then, at most until no handler has returned and the peer
+    /// has read nothing for a quarter of that time.
     pub(crate) fn poll_end_of_input(
         self: &Arc<Self>,
         ended: &mut Option<io::Result<()>>,
@@ -131,8 +137,12 @@ impl<M: Machine> Wire<M> {
         let mut state = self.lock();
         let waits =
             matches!(ended, Some(Ok(()))) && state.is_open() && state.requests.has_waiting();
-        let now = self.clock.now();
-        let until = state.requests.wait_until(now, self.patience / LAST_REQUESTS);
+        let (now, patience) = (self.clock.now(), self.patience / LAST_REQUESTS);
+        let mut until = state.requests.wait_until(now, patience);
+        if state.out.is_congested() {
+            // The requests wait for the peer to read.
+            until = state.output.last_write.map_or(until, |last| until.max(last + patience));
+        }
         if waits && now < until {
             let waits_for = ReaderWait::Handlers { until };
             let reader = Reader { waker: context.waker().clone(), waits_for };
@@ -216,7 +226,7 @@ impl<M: Machine> Wire<M> {
             (permit, _) => Ok(permit),
         };
         match permit {
-            Ok(permit) if state.may_start() && state.requests.take_slot() => {
+            Ok(permit) if self.may_start(state) && state.requests.take_slot() => {
                 begin(self, state, Admitted { request, permit });
             }
             Ok(permit) => state.requests.push(Admitted { request, permit }),
@@ -285,20 +295,26 @@ impl<M: Machine> State<M> {
 
     /// Removes and returns the waker of the reader, if the reader may continue.
     pub(crate) fn take_reader(&mut self, now: Instant) -> Option<Waker> {
+        let is_late = self.reader_deadline().is_some_and(|until| until <= now);
         let may_go_on = match self.reader.as_ref()?.waits_for {
-            _ if self.machine.phase() == Phase::Closed => true,
-            ReaderWait::Room { inbound, kept, unsent, until } => {
+            _ if is_late || self.machine.phase() == Phase::Closed => true,
+            ReaderWait::Room { inbound, kept, unsent, .. } => {
                 let counts = self.machine.in_flight().counts();
-                until.is_some_and(|until| until <= now)
-                    || counts.inbound < inbound
+                counts.inbound < inbound
                     || counts.kept_bytes < kept
                     || self.out.unsent_bytes() < unsent
             }
-            ReaderWait::Handlers { until } => {
-                until <= now || !self.requests.has_waiting() || !self.is_open()
-            }
+            ReaderWait::Handlers { .. } => !self.requests.has_waiting() || !self.is_open(),
         };
-        if may_go_on { self.reader.take().map(|reader| reader.waker) } else { None }
+        if !may_go_on {
+            return None;
+        }
+        let reader = self.reader.take()?;
+        if !is_late {
+            // The next wait is a new one.
+            self.requests.end_wait();
+        }
+        Some(reader.waker)
     }
 }
 

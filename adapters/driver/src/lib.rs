@@ -82,6 +82,8 @@ mod clock;
 #[cfg(feature = "server")]
 mod connection_group;
 mod deliver;
+#[cfg(test)]
+mod deliver_tests;
 mod events;
 mod exchange;
 mod extensions;

@@ -31,6 +31,8 @@ pub(crate) struct Output {
     pub(crate) is_attached: bool,
     /// Whether reading stops at the end of the connection, because later messages of the peer are of no interest.
     pub(crate) has_stopped_reading: bool,
+    /// Whether the next message to be read is known to be a request, so that it has to wait for room, also for output.
+    pub(crate) is_request_next: bool,
     /// Whether the connection is a session that continues in another process.
     pub(crate) is_suspended: bool,
     /// State that few connections need.
@@ -128,10 +130,10 @@ impl<M: Machine> Wire<M> {
         state.out.set_limit(self.limits.outbox_bytes.max(state.excess));
     }
 
-    /// Returns the time at which output leaves: of an open connection that of the last operation, because no deadline
-    /// depends on it. Otherwise the end of the connection may wait for the peer to read.
+    /// Returns the time at which output leaves: usually that of the last operation, because no deadline depends on it.
+    /// The end of the connection, or of its input, may wait for the peer to read.
     fn time_of_output(&self, state: &State<M>) -> Instant {
-        if state.is_open() { state.now } else { self.clock.now() }
+        if state.is_open() && state.reader.is_none() { state.now } else { self.clock.now() }
     }
 
     /// Settles the connection after output was sent, and releases the lock.

@@ -182,6 +182,13 @@ impl<M: Machine> Requests<M> {
         since + patience
     }
 
+    /// Ends the wait of [`wait_until`](Self::wait_until), because what it was for has come without a return.
+    pub(crate) fn end_wait(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            rest.last_return = None;
+        }
+    }
+
     /// Takes a slot for the handler of a request that is not in the table. Returns `false` if other requests are first or
     /// no other handler may run.
     pub(crate) fn take_slot(&mut self) -> bool {

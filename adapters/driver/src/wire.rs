@@ -371,9 +371,17 @@ impl<M: Machine> Wire<M> {
         matches!(state.out, Out::Stream(_)) && state.is_open() && self.tasks.is_none()
     }
 
+    /// Whether handlers may start. A peer that does not read gets no new work done. While the connection drains, the
+    /// time for the remaining requests is short: they may fill the outbox.
+    pub(crate) fn may_start(&self, state: &State<M>) -> bool {
+        !state.out.is_congested()
+            || (state.machine.phase() == Phase::Draining
+                && state.out.unsent_bytes() < self.limits.outbox_bytes)
+    }
+
     /// Starts handlers for waiting requests and events.
     pub(crate) fn start(self: &Arc<Self>, state: &mut State<M>) {
-        while state.may_start()
+        while self.may_start(state)
             && let Some(admitted) = state.requests.start()
         {
             self.begin(state, admitted);
@@ -447,12 +455,6 @@ impl<M: Machine> State<M> {
     /// Returns the bytes kept for the peer: those of the machine, and the unsent output.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.machine.in_flight().counts().kept_bytes.saturating_add(self.out.unsent_bytes())
-    }
-
-    /// Whether handlers may start. A peer that does not read gets no new work done. While the connection drains, no
-    /// requests follow, so the remaining work is bounded.
-    pub(crate) fn may_start(&self) -> bool {
-        !self.out.is_congested() || self.machine.phase() == Phase::Draining
     }
 
     fn has_room(&self) -> bool {

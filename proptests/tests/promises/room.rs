@@ -31,6 +31,25 @@ fn requests_without_room_can_wait_in_the_inbox() {
     side.request(&request(4, 10));
 }
 
+/// Only requests need room: a driver passes on everything else at once.
+#[test]
+fn only_requests_need_room() {
+    let side = ServerSide::ready(Revision::V2025_06_18);
+    let needs_room = |text: &str| side.server.in_flight().needs_room(&Frame::from(text));
+    assert!(needs_room(r#"{"jsonrpc":"2.0","id":1,"method":"x/work"}"#));
+    assert!(needs_room(r#"{"params":{"a":[1]},"method":"ping","id":"a","jsonrpc":"2.0"}"#));
+    for other in [
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping""#,
+        "",
+    ] {
+        assert!(!needs_room(other), "{other}");
+    }
+}
+
 /// A batch without room is not refused either if the driver waits.
 #[test]
 fn a_batch_can_wait() {

@@ -1,0 +1,295 @@
+//! Tests of input without room, with requests that are served by hand and a clock that is set by hand.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::cell::Cell;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant as Monotonic};
+
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::{CallOptions, Inbox, Phase, Server, ServerConfig};
+
+use crate::streams::Outgoing;
+use crate::{Clock, ConnectionOptions, Exchange, Handle, Job, Run, Wire};
+
+thread_local! {
+    /// The time since the start of the test.
+    static TIME: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+fn set_by_hand() -> Monotonic {
+    static START: OnceLock<Monotonic> = OnceLock::new();
+    *START.get_or_init(Monotonic::now) + TIME.get()
+}
+
+fn pass(milliseconds: u64) {
+    TIME.set(TIME.get() + Duration::from_millis(milliseconds));
+}
+
+/// Keeps the requests.
+#[derive(Clone, Default)]
+struct ByHand(Arc<Mutex<Vec<Option<Exchange>>>>);
+
+impl Run<Server> for ByHand {
+    fn begin(&self, _: &Handle<Server>) {}
+
+    fn run(&self, job: Job) {
+        if let Job::Serve(exchange) = job {
+            self.0.lock().unwrap().push(Some(exchange));
+        }
+    }
+}
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A server in a session of 2025-11-25.
+struct Served {
+    wire: Arc<Wire<Server>>,
+    inbox: Inbox,
+    end: Option<io::Result<()>>,
+    begun: ByHand,
+    /// The wakes of the reader.
+    wakes: Arc<Wakes>,
+}
+
+/// What a server writes, up to a number of bytes.
+struct Stream {
+    room: usize,
+    written: String,
+}
+
+impl Outgoing for Stream {
+    fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let taken = bytes.len().min(self.room);
+        if taken == 0 {
+            return Poll::Pending;
+        }
+        self.room -= taken;
+        self.written += str::from_utf8(&bytes[..taken]).unwrap();
+        Poll::Ready(Ok(taken))
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn call_of(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#)
+}
+
+impl Served {
+    /// A server with `handlers` handlers at once and room for `requests` requests, whose outbox is congested at 300
+    /// bytes.
+    fn new(handlers: usize, requests: usize) -> Self {
+        let mut config = ServerConfig::new("server", "1");
+        config.capabilities.tools = Some(ListChanged::default());
+        let limits = &mut config.connection.limits;
+        // Twice the length of a message is counted for it.
+        limits.connection_bytes = requests * 2 * call_of(1).len();
+        (limits.congestion_bytes, limits.outbox_bytes) = (300, 1_000);
+        let inbox = Inbox::new(limits);
+        let begun = ByHand::default();
+        let mut options = ConnectionOptions::new();
+        options.handlers = Some(handlers);
+        let clock = Clock::with(set_by_hand);
+        let wire = Wire::server(config, &options, clock, begun.clone());
+        let mut served = Self { wire, inbox, end: None, begun, wakes: Arc::default() };
+        let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+        let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert!(served.send(initialize) && served.send(initialized));
+        served.read(usize::MAX);
+        served
+    }
+
+    /// Lets the server read until it has to wait. Returns whether it has read everything.
+    fn take(&mut self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        self.wire.poll_take(&mut self.inbox, &Context::from_waker(&waker)).is_ready()
+    }
+
+    fn send(&mut self, message: &str) -> bool {
+        let line = message.to_string() + "\n";
+        assert_eq!(self.inbox.feed(line.as_bytes()), line.len());
+        self.take()
+    }
+
+    fn call(&mut self, id: u32) -> bool {
+        self.send(&call_of(id))
+    }
+
+    /// Ends the input. Returns whether the machine has learned it.
+    fn end(&mut self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        let end = self.end.get_or_insert(Ok(()));
+        let mut end = Some(std::mem::replace(end, Ok(())));
+        self.wire.poll_end_of_input(&mut end, &Context::from_waker(&waker)).is_ready()
+    }
+
+    /// Lets this number of bytes be read. Returns them.
+    fn read(&self, bytes: usize) -> String {
+        let mut stream = Stream { room: bytes, written: String::new() };
+        let mut context = Context::from_waker(Waker::noop());
+        _ = self.wire.poll_write(&mut context, &mut stream);
+        stream.written
+    }
+
+    fn begun(&self) -> usize {
+        self.begun.0.lock().unwrap().len()
+    }
+
+    /// Answers the request that began as the given one with a text of `bytes` bytes. Its handler goes on.
+    fn answer(&self, which: usize, bytes: usize) {
+        let exchange = self.begun.0.lock().unwrap()[which].clone().unwrap();
+        exchange.respond(&CallToolResult::text("x".repeat(bytes))).unwrap();
+    }
+
+    /// Ends the handler of that request.
+    fn finish(&self, which: usize) {
+        let exchange = self.begun.0.lock().unwrap()[which].take();
+        drop(exchange);
+    }
+
+    /// How often the reader was woken since the last call.
+    fn wakes(&self) -> usize {
+        self.wakes.0.swap(0, Ordering::Relaxed)
+    }
+
+    /// Handles the timeouts that are due.
+    fn pass(&self, milliseconds: u64) {
+        pass(milliseconds);
+        _ = self.wire.poll_time(&Context::from_waker(Waker::noop()));
+    }
+}
+
+/// Only requests wait for room. A cancellation makes room, and a response ends a call.
+#[test]
+fn only_requests_wait_for_room() {
+    let mut served = Served::new(2, 2);
+    let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());
+    assert_eq!(
+        served.read(usize::MAX),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}}\n"
+    );
+    assert!(served.call(1) && served.call(2));
+    assert_eq!(served.begun(), 2);
+    assert!(served.send(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    assert_eq!(served.wire.lock().machine.in_flight().counts().outbound, 0);
+    drop(pending);
+    assert!(
+        served.send(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#
+        )
+    );
+    assert!(served.call(3), "the cancelled request has made room");
+    assert!(!served.call(4));
+}
+
+/// A handler may wait for a response that is behind a request without room. So the wait of that request ends, also if
+/// other requests wait for a handler.
+#[test]
+fn a_response_behind_a_request_without_room_is_reached() {
+    let mut served = Served::new(1, 2);
+    let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());
+    served.read(usize::MAX);
+    assert!(served.call(1) && served.call(2));
+    assert!(!served.call(3));
+    assert!(!served.send(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    served.pass(249);
+    assert_eq!((served.wakes(), served.take()), (0, false));
+    served.pass(1);
+    assert_eq!((served.wakes(), served.take()), (1, true));
+    assert_eq!(served.wire.lock().machine.in_flight().counts().outbound, 0);
+    drop(pending);
+    let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"#;
+    assert!(served.read(usize::MAX).starts_with(refused));
+    // Without a call of the server, a request waits as long as others wait for a handler.
+    assert!(!served.call(4));
+    served.pass(10_000);
+    assert_eq!((served.wakes(), served.take()), (0, false));
+    served.answer(0, 1);
+    assert_eq!((served.wakes(), served.take()), (1, false), "the response is not read");
+    served.read(usize::MAX);
+    assert_eq!((served.wakes(), served.take()), (1, true));
+}
+
+/// Each wait for room is as long as the first one.
+#[test]
+fn the_patience_is_that_of_each_wait() {
+    let mut served = Served::new(3, 3);
+    let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());
+    served.read(usize::MAX);
+    assert!((1..=3).all(|id| served.call(id)));
+    assert!(!served.call(4));
+    served.pass(200);
+    served.answer(0, 1);
+    served.read(usize::MAX);
+    assert!(served.take());
+    assert!(!served.call(5));
+    served.pass(249);
+    assert!(!served.take());
+    served.pass(1);
+    assert!(served.take());
+    served.read(usize::MAX);
+    // Further requests do not wait until a handler returns.
+    assert!(served.call(6));
+    served.finish(1);
+    served.read(usize::MAX);
+    assert!(served.call(7) && !served.call(8));
+    drop(pending);
+}
+
+/// The responses to requests that arrived before the end of the input are bounded if the peer does not read.
+#[test]
+fn a_peer_that_does_not_read_gets_little_work_done_while_draining() {
+    let mut served = Served::new(1, 100);
+    assert!((1..=10).all(|id| served.call(id)));
+    served.answer(0, 400);
+    served.finish(0);
+    assert_eq!(served.begun(), 1);
+    assert!(!served.end());
+    served.pass(375);
+    assert!(served.end());
+    assert_eq!((served.wire.phase(), served.begun()), (Phase::Draining, 2));
+    served.answer(1, 400);
+    served.finish(1);
+    assert_eq!(served.begun(), 3);
+    served.answer(2, 400);
+    served.finish(2);
+    assert_eq!(served.begun(), 3, "the outbox is full");
+    served.read(1_000);
+    assert_eq!(served.begun(), 4);
+}
+
+/// At the end of the input, requests wait for their handlers as long as the peer goes on reading.
+#[test]
+fn the_end_of_the_input_waits_for_a_peer_that_reads() {
+    let mut served = Served::new(1, 100);
+    assert!(served.call(1) && served.call(2));
+    served.answer(0, 900);
+    served.finish(0);
+    assert!(!served.end());
+    for _ in 0..3 {
+        pass(374);
+        assert_eq!(served.read(100).len(), 100);
+        pass(1);
+        assert!(!served.end());
+    }
+    served.pass(374);
+    assert!(served.end());
+    assert_eq!((served.wire.phase(), served.begun()), (Phase::Draining, 2));
+}
