@@ -159,7 +159,7 @@ pub use extensions::Attachment;
 pub use failure::CallFailure;
 pub use handle::{Handle, RoomFuture};
 #[cfg(feature = "http")]
-pub use http::{AcceptedPost, PostEntry, PostRefused, PostRoom};
+pub use http::{AcceptedPost, KeptTotal, PostEntry, PostRefused, PostRoom};
 #[cfg(feature = "jsonschema")]
 pub use json_schema::{CompiledSchema, JsonSchemaValidator};
 pub use machine::Machine;

@@ -35,6 +35,10 @@ impl HttpOutboxes {
         match *self {}
     }
 
+    pub(crate) const fn stored_bytes(&self) -> usize {
+        match *self {}
+    }
+
     pub(crate) const fn is_congested(&self) -> bool {
         match *self {}
     }

@@ -75,6 +75,14 @@ impl Out {
         }
     }
 
+    /// Returns the bytes of the output that is stored in case the peer has missed it.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        match self {
+            Self::Stream(_) => 0,
+            Self::Http(http) => http.stored_bytes(),
+        }
+    }
+
     /// Whether too much output waits to start new work.
     pub(crate) fn is_congested(&self) -> bool {
         match self {

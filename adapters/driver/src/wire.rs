@@ -310,7 +310,8 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Returns the number of bytes kept for the peer: the kept bytes of the machine
-    /// ([`Counts::kept_bytes`](mcp_sansio::event::Counts::kept_bytes)) and the unsent output.
+    /// ([`Counts::kept_bytes`](mcp_sansio::event::Counts::kept_bytes)), the unsent output, and over HTTP the output
+    /// that is stored for a client that resumes a stream.
     pub fn kept_bytes(&self) -> usize {
         self.lock().kept_bytes()
     }
@@ -452,9 +453,10 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
-    /// Returns the bytes kept for the peer: those of the machine, and the unsent output.
+    /// Returns the bytes kept for the peer: those of the machine, and the unsent and the stored output.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.machine.in_flight().counts().kept_bytes.saturating_add(self.out.unsent_bytes())
+        let output = self.out.unsent_bytes().saturating_add(self.out.stored_bytes());
+        self.machine.in_flight().counts().kept_bytes.saturating_add(output)
     }
 
     fn has_room(&self) -> bool {

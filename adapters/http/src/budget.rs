@@ -1,10 +1,11 @@
 //! `Budget`: the bytes that an endpoint keeps for all its clients.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use mcp_sansio::http::Reply;
+use mcp_sansio_driver::KeptTotal;
 
 /// How many bytes a byte of a body counts: the bytes read, the handler's copy, its result, and the state of the connection.
 pub(crate) const BYTES_PER_BODY_BYTE: usize = 4;
@@ -46,8 +47,8 @@ impl Budget {
         self.0.common.used() + self.0.reserve.used()
     }
 
-    /// Returns the counter for a connection, which adds the bytes that it keeps.
-    pub(crate) fn total(&self) -> Arc<AtomicUsize> {
+    /// Returns the total for a connection, which adds the bytes that it keeps.
+    pub(crate) fn total(&self) -> Arc<KeptTotal> {
         Arc::clone(&self.0.common.used)
     }
 
@@ -60,27 +61,28 @@ impl Budget {
 /// A number of bytes, and how many of them are in use.
 #[derive(Debug)]
 struct Pool {
-    used: Arc<AtomicUsize>,
+    used: Arc<KeptTotal>,
     most: usize,
 }
 
 impl Pool {
     fn new(most: usize) -> Self {
-        Self { used: Arc::default(), most }
+        // Events take at most the half.
+        Self { used: Arc::new(KeptTotal::new(most / 2)), most }
     }
 
     fn used(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
+        self.used.bytes().load(Ordering::Relaxed)
     }
 
     /// Takes bytes, if there is room for them.
     fn take(&self, bytes: usize) -> bool {
         let grown = |used: usize| used.checked_add(bytes).filter(|grown| *grown <= self.most);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
+        self.used.bytes().fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok()
     }
 
     fn give_back(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.used.bytes().fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -145,7 +147,7 @@ impl Share {
     /// Wraps a body so that its bytes count until it is dropped. This never fails, because the body already exists.
     pub(crate) fn lend(&self, body: Vec<u8>) -> Bytes {
         let (budget, bytes) = (self.budget.clone(), body.capacity());
-        budget.0.common.used.fetch_add(bytes, Ordering::Relaxed);
+        budget.0.common.used.bytes().fetch_add(bytes, Ordering::Relaxed);
         let share = Self { budget, bytes, is_of_reserve: false, is_large: true };
         Bytes::from_owner(Lent { body, _share: share })
     }
@@ -191,7 +193,7 @@ mod tests {
         assert!(announced.grow(51).is_err());
         large.grow(50).unwrap();
         // Connections keep more than there is room for.
-        budget.total().fetch_add(5_000, Ordering::Relaxed);
+        budget.total().bytes().fetch_add(5_000, Ordering::Relaxed);
         assert!(large.grow(1).is_err());
         let mut small = [(); 3].map(|()| budget.share());
         small[0].grow(100).unwrap();
@@ -200,7 +202,7 @@ mod tests {
         small[1].shrink(1);
         small[2].grow(1).unwrap();
         drop(small);
-        budget.total().fetch_sub(5_000, Ordering::Relaxed);
+        budget.total().bytes().fetch_sub(5_000, Ordering::Relaxed);
         drop(large);
         assert_eq!((budget.0.reserve.used(), budget.0.common.used()), (0, 0));
     }

@@ -51,6 +51,7 @@ pub struct EndpointOptions {
     /// four times the length of their bodies, unread responses and events, and the state of sessions, with or
     /// without an open response. Default 512 MiB.
     ///
+    /// From about half of it on, sessions store no events, so that clients cannot resume streams that break off.
     /// At the limit a request is refused with 503 and `Retry-After`, and open requests continue. An eighth is reserved
     /// for requests that count at most 256 KiB, whose bodies have about 60 KiB, and at most a sixteenth of this number: other
     /// requests do not displace them. The state of a

@@ -23,6 +23,13 @@ pub trait EventStore {
 
     /// Removes the events of a stream that no client can resume.
     fn forget(&mut self, stream: u32);
+
+    /// Returns the bytes of memory of the stored events, for hosts that limit the memory of all sessions
+    /// together: see [`Streams::stored_bytes`](super::Streams::stored_bytes). 0 by default, for a store outside of
+    /// memory.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The latest events of a session, in memory, within limits.
@@ -93,6 +100,10 @@ impl EventStore for MemoryEvents {
         self.kept.retain(|kept| kept.stream != stream);
         self.kept.release();
         self.bytes = self.kept.iter().map(|kept| kept.message.len()).sum();
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.kept.len() * size_of::<Kept>()
     }
 }
 

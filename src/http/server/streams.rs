@@ -206,6 +206,18 @@ impl<E: EventStore> Streams<E> {
         self.table.streams.values().map(|stream| stream.outbox.len()).sum()
     }
 
+    /// Returns the bytes of memory of the events that are stored for clients that resume a stream
+    /// ([`EventStore::bytes`]).
+    pub fn stored_bytes(&self) -> usize {
+        self.events.bytes()
+    }
+
+    /// Removes the stored events, for hosts without memory for them. A client that has missed one of them is refused
+    /// when it resumes its stream.
+    pub fn forget_events(&mut self) {
+        self.table.streams.keys().for_each(|number| self.events.forget(*number));
+    }
+
     /// Frees memory that is kept for the next request: for idle sessions.
     pub fn release(&mut self) {
         self.table.spare = SpareStream::default();

@@ -11,7 +11,7 @@ use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{ClientRequest, ConnectionNumber, Phase, RespondError, Server, ServerConfig};
 
-use super::{AcceptedPost, PostEntry};
+use super::{AcceptedPost, KeptTotal, PostEntry};
 use crate::asynchronous::{Spawn, Spawner, Work};
 use crate::extensions::Attachment;
 use crate::{Clock, ConnectionOptions, Exchange, Run, Wire};
@@ -95,7 +95,7 @@ impl Served {
             &ConnectionOptions::new(),
             Clock::new(),
             Arc::clone(&runner),
-            Arc::default(),
+            Arc::new(KeptTotal::new(usize::MAX)),
         );
         Self { wire, runner, runtime, given_away, begun, task: Arc::default() }
     }

@@ -12,10 +12,30 @@ use crate::wire::State;
 /// of streams.
 const STREAMS_AT_A_TIME: usize = 8;
 
-/// The share of a connection in a total over several connections. Dropping it subtracts the share.
+/// The kept bytes of several connections together, which an endpoint limits.
+#[derive(Debug)]
+pub struct KeptTotal {
+    bytes: AtomicUsize,
+    most_with_events: usize,
+}
+
+impl KeptTotal {
+    /// Creates a total of 0 bytes. While it is above `most_with_events`, its connections store no events for clients
+    /// that resume a stream: unlike the other kept bytes, those are not needed.
+    pub const fn new(most_with_events: usize) -> Self {
+        Self { bytes: AtomicUsize::new(0), most_with_events }
+    }
+
+    /// Returns the counter of the bytes. A caller subtracts what it has added.
+    pub const fn bytes(&self) -> &AtomicUsize {
+        &self.bytes
+    }
+}
+
+/// The share of a connection in a [`KeptTotal`]. Dropping it subtracts the share.
 #[derive(Default)]
 pub(super) struct KeptBytes {
-    total: Option<Arc<AtomicUsize>>,
+    total: Option<Arc<KeptTotal>>,
     /// The bytes of this connection in the total.
     counted: usize,
     /// The number of operations since the bytes were last counted.
@@ -24,17 +44,23 @@ pub(super) struct KeptBytes {
 
 impl KeptBytes {
     /// Creates an empty share of this total.
-    pub(super) fn in_total(total: Arc<AtomicUsize>) -> Self {
+    pub(super) fn in_total(total: Arc<KeptTotal>) -> Self {
         Self { total: Some(total), ..Self::default() }
     }
 
     fn set(&mut self, bytes: usize) {
         if let Some(total) = self.total.as_ref().filter(|_| bytes != self.counted) {
             // Adding first keeps the total from going below zero.
-            total.fetch_add(bytes, Ordering::Relaxed);
-            total.fetch_sub(self.counted, Ordering::Relaxed);
+            total.bytes.fetch_add(bytes, Ordering::Relaxed);
+            total.bytes.fetch_sub(self.counted, Ordering::Relaxed);
             self.counted = bytes;
         }
+    }
+
+    /// Whether the connections together keep too much to store events.
+    fn is_too_much(&self) -> bool {
+        let total = self.total.as_ref();
+        total.is_some_and(|total| total.most_with_events < total.bytes.load(Ordering::Relaxed))
     }
 }
 
@@ -60,5 +86,13 @@ impl<M: Machine> State<M> {
             if streams.serves_one_request() { streams.unsent_bytes() } else { self.kept_bytes() };
         self.http.kept.skipped = 0;
         self.http.kept.set(bytes);
+        if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out
+            && 0 < streams.stored_bytes()
+            && self.http.kept.is_too_much()
+        {
+            streams.forget_events();
+            let bytes = self.kept_bytes();
+            self.http.kept.set(bytes);
+        }
     }
 }

@@ -20,6 +20,7 @@ use mcp_sansio::{CallId, ClientEvent, IncomingId, Instant, Outbox, Outboxes, Rou
 
 use self::client::Requests;
 use self::kept_bytes::KeptBytes;
+pub use self::kept_bytes::KeptTotal;
 use self::post_queue::PostQueue;
 pub use self::post_queue::{PostEntry, PostRefused, PostRoom};
 pub use self::server::AcceptedPost;
@@ -111,6 +112,14 @@ impl HttpOutboxes {
         match self {
             Self::Responses(streams) => streams.unsent_bytes(),
             Self::Requests(transport) => transport.queued().len(),
+        }
+    }
+
+    /// Returns the bytes of the events that are stored for clients that resume a stream.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        match self {
+            Self::Responses(streams) => streams.stored_bytes(),
+            Self::Requests(_) => 0,
         }
     }
 

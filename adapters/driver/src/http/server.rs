@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{Cause, Frames, Instant, Limits, Phase, Received, Server};
 
 use super::HttpOutboxes;
-use super::kept_bytes::KeptBytes;
+use super::kept_bytes::{KeptBytes, KeptTotal};
 use super::{PostEntry, PostRefused};
 use crate::after_unlock::AfterUnlock;
 use crate::clock::Clock;
@@ -78,7 +77,7 @@ impl Wire<Server> {
         options: &ConnectionOptions,
         clock: Clock,
         runner: Arc<dyn Run<Server>>,
-        kept: Arc<AtomicUsize>,
+        kept: Arc<KeptTotal>,
     ) -> Arc<Self> {
         let serves_one_request = streams.serves_one_request();
         let out = Out::Http(HttpOutboxes::Responses(streams));

@@ -225,6 +225,36 @@ async fn unread_events_of_an_open_stream_count() {
     keeps(&served, |bytes| bytes == 0).await;
 }
 
+/// Events that are stored for a client count until the session ends. With little room, none are stored.
+#[tokio::test]
+async fn stored_events_count_and_give_way() {
+    let mut options = EndpointOptions::new();
+    options.bytes = 400_000;
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-11-25").await;
+    let response = served.endpoint.handle(request(&served, listen(&session, ""))).await;
+    assert_eq!(response.status(), 200);
+    let mut body = response.into_body();
+    soon(body.frame()).await.unwrap().unwrap();
+    let before = served.endpoint.kept_bytes();
+    raw.send(legacy(&session, 1, "chat", "500")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    for _ in 0..500 {
+        soon(body.frame()).await.unwrap().unwrap();
+    }
+    keeps(&served, |bytes| before + 500 * 100 < bytes && bytes < before + 500 * 200).await;
+    let mut begun = Raw::connect(served.address).await;
+    begun.send(unfinished(40_000)).await;
+    keeps(&served, |bytes| before + 160_000 + 500 * 100 < bytes).await;
+    raw.send(legacy(&session, 2, "chat", "1")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    soon(body.frame()).await.unwrap().unwrap();
+    keeps(&served, |bytes| bytes < before + 160_000 + 10_000).await;
+    drop((body, begun));
+    keeps(&served, |bytes| bytes < 10_000).await;
+}
+
 /// A session whose client reads nothing keeps more than the endpoint has room for. Small requests of others are served
 /// nevertheless.
 #[tokio::test]

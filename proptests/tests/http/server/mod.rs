@@ -19,6 +19,7 @@ mod sessions;
 mod site;
 mod standalone;
 mod stateless;
+mod stored_events;
 mod streaming;
 mod troubles;
 mod validator;

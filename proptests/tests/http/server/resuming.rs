@@ -15,18 +15,20 @@ use super::standalone::{accept, changed, elicit, listen};
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 const PROMPTS: &str = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
 
-fn call(id: &str) -> String {
+pub(super) fn call(id: &str) -> String {
     plain(id, "tools/call", &format!(r#""name":"t","_meta":{{"progressToken":{id}}}"#))
 }
 
-fn answer(id: &str) -> String {
+pub(super) fn answer(id: &str) -> String {
     result(id, r#""content":[]"#)
 }
 
-const CONTENT: &str = r#"{"content":[]}"#;
+pub(super) const CONTENT: &str = r#"{"content":[]}"#;
 
 /// Opens a session with a call on whose stream progress was sent.
-fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, IncomingId) {
+pub(super) fn calling(
+    change: impl FnOnce(&mut HttpServerConfig),
+) -> (Site, String, Turn, IncomingId) {
     let mut site = Site::with(|http, _| change(http));
     let session = site.open("2025-11-25");
     let (turn, request) = site.ask(&in_session(&session), &call("7"));
@@ -36,11 +38,11 @@ fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, I
     (site, session, turn, request.id)
 }
 
-fn resume(site: &mut Site, session: &str, last: &str) -> Turn {
+pub(super) fn resume(site: &mut Site, session: &str, last: &str) -> Turn {
     site.send("GET", &format!("{}\nLast-Event-ID: {last}", get(session)), "")
 }
 
-fn no_event() -> ResponseParts {
+pub(super) fn no_event() -> ResponseParts {
     json(400, fault(-32600, "there is no such event any more"))
 }
 

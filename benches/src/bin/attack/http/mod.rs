@@ -60,6 +60,7 @@ attacks! {
     "pipelining" "20 times 1,000 requests on a connection, whose answers are not read" answers::pipelining,
     "half-closed" "500 connections that are closed for writing after a request" answers::half_closed,
     "kept-events" "40 sessions with 8 broken event streams of 3 MiB each" sessions::kept_events,
+    "stored-events" "900 sessions with a read event of 900 KiB each" sessions::stored_events,
     "session-flood" "10,000 sessions" sessions::flood,
     "slow-calls" "79 slow calls with arguments of 3.9 MB" calls::slow_calls,
     "questions" "120 calls that ask the user, with questions of 3 MiB" calls::questions,

@@ -1,0 +1,33 @@
+//! The memory of the events that are stored for clients that resume a stream.
+
+use mcp_sansio::http::Streams;
+
+use super::message::progress;
+use super::resuming::{CONTENT, answer, call, calling, no_event, resume};
+use super::site::{in_session, numbered, stream};
+
+/// The stored events take memory that a host can count and free. No client misses an event unnoticed.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn a_host_without_memory_forgets_the_events() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    let (beside, other) = site.ask(&in_session(&session), &call("8"));
+    site.progress(other.id, 1);
+    site.read_response(beside);
+    site.disconnect(turn);
+    let bytes = |site: &mut super::site::Site| site.with_machine(id, |_, out| out.stored_bytes());
+    let texts = progress("7", 1).len() + progress("8", 1).len();
+    let stored = bytes(&mut site);
+    assert!(texts < stored && stored < texts + 2 * 100, "{stored}");
+    site.with_machine(id, |_, out| Streams::forget_events(out));
+    assert_eq!(bytes(&mut site), 0);
+    let early = resume(&mut site, &session, "3-0");
+    assert_eq!(site.read_response(early), no_event());
+    // This client has missed nothing, and the other one is still there.
+    site.respond(id, CONTENT);
+    let resumed = resume(&mut site, &session, "3-1");
+    assert_eq!(site.read_response(resumed), stream(&[numbered("3-2", answer("7"))], true));
+    site.respond(other.id, CONTENT);
+    assert_eq!(site.news(beside), [numbered("4-2", answer("8"))]);
+}
