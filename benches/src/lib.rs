@@ -33,6 +33,7 @@ pub mod sessions;
 pub mod soak;
 pub mod stage;
 pub mod table;
+#[cfg(feature = "contenders")]
 mod wire;
 
 #[cfg(test)]
