@@ -21,8 +21,9 @@ const KEPT: Duration = Duration::from_secs(10);
 /// more. The pool has no limit; the code that pushes jobs limits their number.
 ///
 /// A job starts at once if no other job runs, or if all running jobs count as blocked. Otherwise it waits for the
-/// thread of one of them, but no longer than a job may run without counting as blocked. After the pool is dropped,
-/// its threads end once no job is left.
+/// thread of one of them, but no longer than a job may run without counting as blocked. A job wakes the thread that was
+/// idle for the shortest time, so that threads from a busier time end after a while. After the pool is dropped, its
+/// threads end once no job is left.
 pub struct Pool<J> {
     shared: Arc<Shared<J>>,
 }
@@ -31,18 +32,16 @@ struct Shared<J> {
     name: &'static str,
     run: Box<dyn Fn(J) + Send + Sync>,
     state: Mutex<State<J>>,
-    /// Wakes a parked thread.
-    parked: Condvar,
 }
 
 /// Invariant: while jobs wait, a thread woken for them has yet to look, or a thread watches, or every running job
 /// was begun by a thread that takes the next one.
 struct State<J> {
     waiting: VecDeque<J>,
-    /// The number of threads, the parked ones among them, and the woken ones among the parked.
+    /// The number of threads.
     threads: usize,
-    parked: usize,
-    woken: usize,
+    /// The parked threads that have not been woken, the latest last. Each waits on its own condition.
+    parked: Vec<Arc<Condvar>>,
     /// The number of running jobs, and of those that count as blocked.
     running: usize,
     blocked: usize,
@@ -72,8 +71,7 @@ impl<J: Send + 'static> Pool<J> {
         let state = State {
             waiting: VecDeque::new(),
             threads: 0,
-            parked: 0,
-            woken: 0,
+            parked: Vec::new(),
             running: 0,
             blocked: 0,
             begun: 0,
@@ -82,8 +80,7 @@ impl<J: Send + 'static> Pool<J> {
             watch: Watch::Off,
             is_over: false,
         };
-        let shared =
-            Shared { name, run: Box::new(run), state: Mutex::new(state), parked: Condvar::new() };
+        let shared = Shared { name, run: Box::new(run), state: Mutex::new(state) };
         Self { shared: Arc::new(shared) }
     }
 
@@ -110,8 +107,9 @@ impl<J> State<J> {
 
 impl<J> Drop for Pool<J> {
     fn drop(&mut self) {
-        self.shared.lock().is_over = true;
-        self.shared.parked.notify_all();
+        let mut state = self.shared.lock();
+        state.is_over = true;
+        state.parked.drain(..).for_each(|parked| parked.notify_one());
     }
 }
 
@@ -125,10 +123,9 @@ impl<J> Shared<J> {
 impl<J: Send + 'static> Shared<J> {
     /// Wakes or spawns one more thread to look for work.
     fn wake(self: &Arc<Self>, mut state: MutexGuard<'_, State<J>>) {
-        if state.woken < state.parked {
-            state.woken += 1;
+        if let Some(parked) = state.parked.pop() {
             drop(state);
-            return self.parked.notify_one();
+            return parked.notify_one();
         }
         state.threads += 1;
         drop(state);
@@ -161,6 +158,7 @@ impl<J: Send + 'static> Shared<J> {
 
     /// The main loop of a thread.
     fn work(self: &Arc<Self>) {
+        let condition = Arc::new(Condvar::new());
         let mut state = self.lock();
         loop {
             if state.waiting.is_empty() {
@@ -176,7 +174,7 @@ impl<J: Send + 'static> Shared<J> {
             } else if state.watch == Watch::Called {
                 state = self.watch(state);
             } else {
-                let (woken, is_over) = self.park(state);
+                let (woken, is_over) = self.park(&condition, state);
                 state = woken;
                 if is_over {
                     break;
@@ -187,14 +185,24 @@ impl<J: Send + 'static> Shared<J> {
     }
 
     /// Parks the thread until it is woken. Returns `true` if it was idle for [`KEPT`] and should end.
-    fn park<'s>(&'s self, mut state: MutexGuard<'s, State<J>>) -> (MutexGuard<'s, State<J>>, bool) {
-        state.parked += 1;
-        let (mut state, is_late) = wait_timeout(&self.parked, &self.state, state, KEPT);
-        state.parked -= 1;
-        // If this thread times out while another is being woken, it does the work of that one.
-        let is_over = is_late && state.woken == 0;
-        state.woken = state.woken.saturating_sub(1);
-        (state, is_over)
+    fn park<'s>(
+        &'s self,
+        condition: &Arc<Condvar>,
+        mut state: MutexGuard<'s, State<J>>,
+    ) -> (MutexGuard<'s, State<J>>, bool) {
+        state.parked.push(Arc::clone(condition));
+        loop {
+            let (after, is_late) = wait_timeout(condition, &self.state, state, KEPT);
+            state = after;
+            let Some(at) = state.parked.iter().position(|parked| Arc::ptr_eq(parked, condition))
+            else {
+                return (state, false);
+            };
+            if is_late {
+                state.parked.remove(at);
+                return (state, true);
+            }
+        }
     }
 
     /// Runs a job, and then waiting jobs until none is left.
@@ -296,6 +304,34 @@ mod tests {
         (0..10_000).for_each(|_| _ = done.recv().unwrap());
         // On a very busy machine a quick job can count as blocked.
         assert!(pool.shared.lock().threads < 100, "{pool:?}");
+    }
+
+    /// Jobs that run one after the other run on one thread, and the others stay idle and end.
+    #[test]
+    fn the_thread_that_was_idle_for_the_shortest_time_is_woken() {
+        let (sender, done) = channel::<ThreadId>();
+        let barrier = Arc::new(Barrier::new(5));
+        let pool = Pool::new("test", move |blocks: bool| {
+            if blocks {
+                barrier.wait();
+            }
+            sender.send(thread::current().id()).unwrap();
+        });
+        let run = |blocks: &[bool]| {
+            blocks.iter().for_each(|blocks| pool.push(*blocks));
+            let ids: Vec<_> = blocks.iter().map(|_| done.recv().unwrap()).collect();
+            // Until all are idle.
+            while {
+                let state = pool.shared.lock();
+                state.parked.len() < state.threads
+            } {
+                thread::yield_now();
+            }
+            ids
+        };
+        run(&[true; 5]);
+        let first = run(&[false]);
+        assert!((0..100).all(|_| run(&[false]) == first));
     }
 
     /// A job pushed while others are blocked does not wait for them, and a panicking job affects no other.
