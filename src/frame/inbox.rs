@@ -207,6 +207,15 @@ impl Inbox {
         }
     }
 
+    /// Frees the buffer if no bytes are waiting and it has more than `bytes` bytes.
+    ///
+    /// For drivers, before each read: after a large frame, an idle connection keeps no large buffer.
+    pub fn release_above(&mut self, bytes: usize) {
+        if bytes < self.buffer.capacity() {
+            self.release();
+        }
+    }
+
     /// Returns the capacity of the buffer.
     #[cfg(test)]
     pub(super) fn buffer_length(&self) -> usize {

@@ -151,6 +151,15 @@ impl Outbox {
         self.queue.release();
     }
 
+    /// Frees the buffer if everything has been sent and it has more than `bytes` bytes.
+    ///
+    /// For drivers, after the last write: see [`Inbox::release_above`](crate::Inbox::release_above).
+    pub fn release_above(&mut self, bytes: usize) {
+        if bytes < self.queue.buffer_bytes() {
+            self.release();
+        }
+    }
+
     /// Appends one message. A failure or panic of `write` leaves the outbox unchanged.
     pub(crate) fn append(
         &mut self,

@@ -255,6 +255,11 @@ impl<T: PartialEq> Queue<T> {
         self.reset_if_empty();
     }
 
+    /// Returns the capacity of the buffer of the messages.
+    pub(crate) const fn buffer_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// Frees the buffers if the queue is empty.
     pub(crate) fn release(&mut self) {
         if self.is_empty() {

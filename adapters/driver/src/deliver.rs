@@ -79,6 +79,17 @@ impl<M: Machine> Wire<M> {
         Poll::Ready(())
     }
 
+    /// Notes that bytes have been read into the inbox. The part of a message is a sign of life, too: a large message of
+    /// a slow peer may take longer than a ping.
+    pub(crate) fn after_read(&self, inbox: &mut Inbox, bytes: usize) {
+        inbox.filled(bytes);
+        if !inbox.has_next() {
+            let mut state = self.lock();
+            let now = self.clock.now();
+            state.machine.on_bytes_received(now);
+        }
+    }
+
     #[inline]
     fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, received: Received) {
         let Some(frame) = inbox.next() else { return };

@@ -4,15 +4,17 @@
 
 use std::cell::Cell;
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant as Monotonic};
 
+use mcp_sansio::config::KeepAlive;
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{CallOptions, Inbox, Phase, Server, ServerConfig};
 
-use crate::streams::Outgoing;
+use crate::streams::{Incoming, Outgoing};
 use crate::{Clock, ConnectionOptions, Exchange, Handle, Job, Run, Wire};
 
 thread_local! {
@@ -96,8 +98,13 @@ impl Served {
     /// A server with `handlers` handlers at once and room for `requests` requests, whose outbox is congested at 300
     /// bytes.
     fn new(handlers: usize, requests: usize) -> Self {
+        Self::with(handlers, requests, None)
+    }
+
+    fn with(handlers: usize, requests: usize, keep_alive: Option<KeepAlive>) -> Self {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::default());
+        config.connection.keep_alive = keep_alive;
         let limits = &mut config.connection.limits;
         // Twice the length of a message is counted for it.
         limits.connection_bytes = requests * 2 * call_of(1).len();
@@ -174,6 +181,48 @@ impl Served {
         pass(milliseconds);
         _ = self.wire.poll_time(&Context::from_waker(Waker::noop()));
     }
+}
+
+/// The input of a connection, chunk by chunk.
+struct Chunks(Vec<&'static [u8]>);
+
+impl Incoming for Chunks {
+    fn poll_read(&mut self, _: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.0.is_empty() {
+            return Poll::Pending;
+        }
+        let chunk = self.0.remove(0);
+        buffer[..chunk.len()].copy_from_slice(chunk);
+        Poll::Ready(Ok(chunk.len()))
+    }
+}
+
+/// The part of a message is a sign of life: a client that sends a large message slowly is not closed.
+#[test]
+fn a_part_of_a_message_is_a_sign_of_life() {
+    let second = Duration::from_secs(1);
+    let mut keep_alive = KeepAlive::every(10 * second);
+    (keep_alive.answer_within, keep_alive.close_after) = (5 * second, Some(1));
+    let served = Served::with(1, 1, Some(keep_alive));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut read = |chunk: &'static [u8]| {
+        let reader = Some(Chunks(vec![chunk]));
+        let mut streams = pin!(served.wire.streams(reader, None::<Stream>));
+        assert!(streams.as_mut().poll(&mut context).is_pending());
+    };
+    served.pass(9_999);
+    read(b"{\"jsonrpc\"");
+    served.pass(9_999);
+    assert_eq!(served.read(usize::MAX), "");
+    served.pass(1);
+    assert_eq!(served.read(usize::MAX), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+    served.pass(4_999);
+    read(b":");
+    served.pass(1);
+    assert_eq!(served.wire.phase(), Phase::Ready);
+    served.pass(15_000);
+    served.pass(5_000);
+    assert_eq!(served.wire.phase(), Phase::Closed);
 }
 
 /// Only requests wait for room. A cancellation makes room, and a response ends a call.

@@ -35,6 +35,14 @@ impl Out {
         }
     }
 
+    /// Frees a large buffer of the single stream if everything has been sent.
+    pub(crate) fn release_above(&mut self, bytes: usize) {
+        match self {
+            Self::Stream(outbox) => outbox.release_above(bytes),
+            Self::Http(_) => {}
+        }
+    }
+
     /// Returns the number of bytes that wait for the single stream.
     pub(crate) const fn len(&self) -> usize {
         match self {

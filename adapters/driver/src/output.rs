@@ -15,6 +15,9 @@ use crate::wire::{State, Wire};
 /// The most bytes of one write to the stream. A call whose bytes are in that write counts as sent.
 const WRITE_BYTES: usize = 64 << 10;
 
+/// The largest buffer that an idle connection keeps for its input, and for its output.
+pub(crate) const KEPT_BUFFER: usize = 1 << 20;
+
 /// The state of the output side of a connection.
 #[derive(Default)]
 pub(crate) struct Output {
@@ -90,6 +93,7 @@ impl<M: Machine> Wire<M> {
             return Poll::Ready(false);
         }
         if state.out.is_empty() {
+            state.out.release_above(KEPT_BUFFER);
             if state.machine.phase() == Phase::Closed {
                 return Poll::Ready(false);
             }
@@ -287,6 +291,7 @@ impl<M: Machine> Wire<M> {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
+        state.out.release_above(KEPT_BUFFER);
         if state.output.writing == Writing::Busy {
             ready!(stream.poll_flush(context))?;
             state.output.writing = Writing::Idle;

@@ -11,6 +11,7 @@ use std::time::Instant;
 use mcp_sansio::Inbox;
 
 use crate::machine::Machine;
+use crate::output::KEPT_BUFFER;
 use crate::timing::Timing;
 use crate::wire::Wire;
 use crate::workers::InlineWorker;
@@ -113,6 +114,7 @@ impl<R: Incoming> Reading<R> {
                 }
                 self.has_new = false;
             }
+            self.inbox.release_above(KEPT_BUFFER);
             let read = ready!(self.reader.poll_read(context, self.inbox.space()));
             self.has_new = true;
             match read {
@@ -120,7 +122,7 @@ impl<R: Incoming> Reading<R> {
                     self.inbox.finish();
                     self.ended = Some(Ok(()));
                 }
-                Ok(bytes) => self.inbox.filled(bytes),
+                Ok(bytes) => wire.after_read(&mut self.inbox, bytes),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.inbox.finish();

@@ -10,6 +10,7 @@ use mcp_sansio::{Cause, Inbox, Phase};
 
 use crate::block::Parker;
 use crate::machine::Machine;
+use crate::output::KEPT_BUFFER;
 use crate::sync::thread;
 use crate::timing::Timing;
 use crate::wire::Wire;
@@ -92,9 +93,10 @@ impl<M: Machine> Wire<M> {
         let (parker, mut inbox) = (Parker::new(), Inbox::new(&self.limits));
         let mut ended = None;
         while ended.is_none() {
+            inbox.release_above(KEPT_BUFFER);
             match reader.read(inbox.space()) {
                 Ok(0) => ended = Some(Ok(())),
-                Ok(bytes) => inbox.filled(bytes),
+                Ok(bytes) => self.after_read(&mut inbox, bytes),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(WOULD_BLOCK),
                 Err(error) => ended = Some(Err(error)),

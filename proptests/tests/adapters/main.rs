@@ -6,6 +6,7 @@ mod blocking;
 mod for_gateways;
 mod http;
 mod in_memory;
+mod large_messages;
 mod official_sdk;
 mod on_smol;
 mod on_tokio;
