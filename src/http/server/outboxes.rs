@@ -11,6 +11,9 @@ use crate::connection::{Observation, Outboxes, Route};
 use crate::frame::Outbox;
 use crate::session::Phase;
 
+/// The largest buffer that is kept for messages that are dropped.
+const KEPT_NOWHERE: usize = 4 << 10;
+
 /// Messages for a stream that no longer exists are dropped.
 impl<E: EventStore> Streams<E> {
     fn number_of(&mut self, route: Route) -> Option<u32> {
@@ -85,6 +88,10 @@ impl<E: EventStore> Outboxes for Streams<E> {
         }
         if !self.table.kept.is_empty() {
             self.bound_kept_bytes();
+        }
+        if let Some(nowhere) = &mut self.nowhere {
+            nowhere.messages().for_each(drop);
+            nowhere.release_above(KEPT_NOWHERE);
         }
     }
 

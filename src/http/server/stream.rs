@@ -52,6 +52,8 @@ pub(super) enum Purpose {
     Subscription,
     /// Carries the messages that belong to no request. The stream has no end.
     Standalone,
+    /// None: the machine has ended, and with it the stream.
+    Over,
 }
 
 /// A response that carries a stream.
@@ -153,12 +155,16 @@ impl Stream {
 
     /// Marks the stream as complete.
     pub(super) const fn finish(&mut self) {
-        (self.has_arrived, self.open, self.purpose) = (true, 0, Purpose::Requests);
+        (self.has_arrived, self.purpose) = (true, Purpose::Over);
     }
 
     /// Whether no more messages will be written to the stream.
     pub(super) fn is_complete(&self) -> bool {
-        self.has_arrived && self.open == 0 && self.purpose != Purpose::Standalone
+        match self.purpose {
+            Purpose::Requests | Purpose::Subscription => self.has_arrived && self.open == 0,
+            Purpose::Standalone => false,
+            Purpose::Over => true,
+        }
     }
 
     /// Whether all messages have been taken and no more follow.
@@ -177,7 +183,7 @@ impl Stream {
     /// the client and their cancellations.
     pub(super) fn keep_only_answers(&mut self) -> Vec<(Vec<u8>, Tag)> {
         let (mut asked, mut answers) = (Vec::new(), Vec::new());
-        if self.purpose != Purpose::Requests {
+        if matches!(self.purpose, Purpose::Subscription | Purpose::Standalone) {
             return asked;
         }
         while let Some((message, tag)) = self.outbox.pop() {

@@ -31,6 +31,8 @@ pub(super) struct StreamTable {
     pub(super) spare: SpareStream,
     /// The stream of each request that has not ended, by the index of the request.
     requests: Vec<Option<(IncomingId, u32)>>,
+    /// The number of these requests.
+    open: u32,
     /// The stream whose messages are being received.
     pub(super) current: Option<u32>,
     /// The number of the next stream.
@@ -61,6 +63,7 @@ impl StreamTable {
         let stream = self.streams.get_mut(&number)?;
         stream.open += 1;
         stream.was_asked = true;
+        self.open += 1;
         if self.requests.is_empty() {
             // Most sessions have one request at a time.
             self.requests.reserve_exact(id.index() + 1);
@@ -69,24 +72,41 @@ impl StreamTable {
             self.requests.resize(id.index() + 1, None);
         }
         // The vector was just resized.
-        *self.requests.get_mut(id.index())? = Some((id, number));
+        let before = self.requests.get_mut(id.index())?.replace((id, number));
+        let is_lost = before.is_some_and(|(_, number)| number != NOWHERE);
+        self.open -= u32::from(is_lost);
         Some(number)
     }
 
     /// Whether a request has not ended, even if its stream was removed.
     pub(super) fn has_requests(&self) -> bool {
-        self.requests.iter().flatten().any(|(_, number)| *number != NOWHERE)
+        self.open != 0
     }
 
     /// Ends all requests of this stream, which were answered together.
     pub(super) fn ended_together(&mut self, number: u32) {
+        if let Some(stream) = self.streams.get_mut(&number)
+            && core::mem::take(&mut stream.open) == 0
+        {
+            return;
+        }
         for (_, stream) in self.requests.iter_mut().flatten() {
             if *stream == number {
                 *stream = NOWHERE;
+                self.open -= 1;
             }
         }
-        if let Some(stream) = self.streams.get_mut(&number) {
-            stream.open = 0;
+    }
+
+    /// Frees memory that is kept for later requests.
+    pub(super) fn release(&mut self) {
+        self.spare = SpareStream::default();
+        if self.streams.is_empty() {
+            // An empty map keeps an allocated node.
+            self.streams = BTreeMap::new();
+        }
+        if !self.has_requests() {
+            self.requests = Vec::new();
         }
     }
 
@@ -171,6 +191,7 @@ impl StreamTable {
         // Later messages about the request, such as the cancellation of a request to the client, must not go out on
         // the stream that is being received.
         let number = core::mem::replace(&mut entry.1, NOWHERE);
+        self.open -= u32::from(number != NOWHERE);
         if let Some(stream) = self.streams.get_mut(&number) {
             stream.open = stream.open.saturating_sub(1);
         }

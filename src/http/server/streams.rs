@@ -1,7 +1,6 @@
 //! [`Streams`], the streams of one connection, which carry the output of its machine.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 
@@ -11,7 +10,6 @@ use super::reply::Reply;
 use super::response_id::ResponseId;
 use super::session_id::SessionId;
 use super::source::RequestSource;
-use super::spare_stream::SpareStream;
 use super::stream::{Purpose, Stream};
 use super::stream_table::{STANDALONE, StreamTable};
 use crate::codes::ErrorCode;
@@ -220,11 +218,7 @@ impl<E: EventStore> Streams<E> {
 
     /// Frees memory that is kept for the next request: for idle sessions.
     pub fn release(&mut self) {
-        self.table.spare = SpareStream::default();
-        if self.table.streams.is_empty() {
-            // An empty map keeps an allocated node.
-            self.table.streams = BTreeMap::new();
-        }
+        self.table.release();
     }
 
     /// Returns the number of streams, with and without a response.

@@ -1,10 +1,12 @@
-//! The memory of the events that are stored for clients that resume a stream.
+//! The memory of messages that are stored for clients, or that no client can read.
 
 use mcp_sansio::http::Streams;
+use mcp_sansio_proptests::allocations::held;
 
 use super::message::progress;
 use super::resuming::{CONTENT, answer, call, calling, no_event, resume};
 use super::site::{in_session, numbered, stream};
+use super::standalone::listen;
 
 /// The stored events take memory that a host can count and free. No client misses an event unnoticed.
 ///
@@ -30,4 +32,15 @@ fn a_host_without_memory_forgets_the_events() {
     assert_eq!(site.read_response(resumed), stream(&[numbered("3-2", answer("7"))], true));
     site.respond(other.id, CONTENT);
     assert_eq!(site.news(beside), [numbered("4-2", answer("8"))]);
+}
+
+/// A response whose client cannot resume its stream any more takes no memory.
+#[test]
+fn a_response_that_no_client_can_read_takes_no_memory() {
+    let (mut site, session, turn, id) = calling(|http| http.kept_streams = 0);
+    listen(&mut site, &session);
+    site.disconnect(turn);
+    let content = format!(r#"{{"content":[],"x":"{}"}}"#, "x".repeat(1 << 20));
+    let ((), bytes) = held(|| site.respond(id, &content));
+    assert!(bytes < 10_000, "{bytes} bytes");
 }
