@@ -6,6 +6,7 @@
 mod bytes;
 mod client;
 mod piled_client;
+mod piled_http;
 mod piled_server;
 mod server;
 mod table;
@@ -91,8 +92,15 @@ impl Bound {
 }
 
 /// All measured work.
-pub const ALL: &[&[Work]] =
-    &[server::ALL, piled_server::ALL, client::ALL, piled_client::ALL, timers::ALL, bytes::ALL];
+pub const ALL: &[&[Work]] = &[
+    server::ALL,
+    piled_server::ALL,
+    client::ALL,
+    piled_client::ALL,
+    piled_http::ALL,
+    timers::ALL,
+    bytes::ALL,
+];
 
 impl Work {
     const fn in_flight(name: &'static str, begin: fn(usize) -> Round) -> Self {

@@ -28,14 +28,14 @@ pub(super) const ALL: &[Work] = &[
 ];
 
 /// The request that opens a session, with a revision and the client's capabilities.
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"c","version":"1"}}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"elicitation":{"form":{},"url":{}}},"clientInfo":{"name":"c","version":"1"}}}"#;
+pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// The `_meta` of a modern request.
 const ALONE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 /// Messages that any client can send and that leave no state behind.
-const MESSAGES: [&str; 5] = [
+pub(super) const MESSAGES: [&str; 5] = [
     r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
     r#"{"jsonrpc":"2.0","id":"c","method":"tools/list"}"#,
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}"#,
