@@ -26,6 +26,8 @@ pub(crate) struct RareAfterUnlock {
     pub(crate) links: Vec<Arc<dyn Link>>,
     /// Other connections whose deadlines have changed.
     pub(crate) watching: Vec<Arc<dyn Link>>,
+    #[cfg(feature = "tracing")]
+    pub(crate) entries: Vec<crate::trace::Entry>,
 }
 
 impl AfterUnlock {
@@ -40,6 +42,11 @@ impl AfterUnlock {
 
     pub(crate) fn more(&mut self) -> &mut RareAfterUnlock {
         self.more.get_or_insert_default()
+    }
+
+    /// Whether there are rare side effects.
+    pub(crate) const fn has_more(&self) -> bool {
+        self.more.is_some()
     }
 
     /// Runs the side effects.
@@ -61,6 +68,8 @@ impl AfterUnlock {
             more.wakers.into_iter().for_each(Waker::wake);
             send_task_news(more.links);
             watch(more.watching);
+            #[cfg(feature = "tracing")]
+            more.entries.into_iter().for_each(crate::trace::Entry::emit);
         }
     }
 }

@@ -198,7 +198,7 @@ impl<M: Machine> Wire<M> {
             DriverEvent::Page(page) => state.calls.page(page.call, page.result),
             DriverEvent::Restarted(restarted) => state.calls.restart(restarted.call),
             DriverEvent::Ended(ended) => {
-                trace::call_ended(ended.call, &ended.outcome);
+                trace::call_ended(&mut state.after, ended.call, &ended.outcome);
                 let waker = state.calls.end(ended.call, ended.outcome, ended.stale);
                 state.after.wake(waker);
             }
@@ -212,7 +212,7 @@ impl<M: Machine> Wire<M> {
             },
             DriverEvent::Event(event) if state.http.is_last_word_known::<M>(&event) => {}
             DriverEvent::Event(event) => {
-                trace::event::<M>(&event);
+                trace::event::<M>(&mut state.after, &event);
                 state.events.push(event, bytes);
             }
         }
@@ -260,7 +260,7 @@ impl<M: Machine> Wire<M> {
         admitted: Admitted<M>,
     ) -> Exchange<M> {
         let id = admitted.id();
-        trace::request::<M>(id, &admitted.request);
+        trace::request::<M>(&mut state.after, id, &admitted.request);
         let exchange = Exchange::new(admitted, self);
         state.requests.runs(id, exchange.signalled());
         exchange

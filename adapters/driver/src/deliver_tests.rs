@@ -342,3 +342,46 @@ fn the_end_of_the_input_waits_for_a_peer_that_reads() {
     assert!(served.end());
     assert_eq!((served.wire.phase(), served.begun()), (Phase::Draining, 2));
 }
+
+/// A subscriber of `tracing` may use the connection, for example to send the client a log message.
+#[cfg(feature = "tracing")]
+#[test]
+fn no_subscriber_runs_under_the_lock() {
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    /// Notes for each event whether the lock of the connection is free.
+    struct Locks(Arc<Wire<Server>>, Arc<Mutex<Vec<bool>>>);
+
+    impl Subscriber for Locks {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "mcp"
+        }
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {
+            self.1.lock().unwrap().push(self.0.state.try_lock().is_ok());
+        }
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    let mut served = Served::new(1, 2);
+    let seen = Arc::default();
+    let subscriber = Locks(Arc::clone(&served.wire), Arc::clone(&seen));
+    tracing::subscriber::with_default(subscriber, || {
+        let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());
+        served.read(usize::MAX);
+        // A call ends, an event arrives, and two requests are served, the second one after the first.
+        assert!(served.send(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+        assert!(served.send(r#"{"jsonrpc":"2.0","method":"x"}"#));
+        assert!(served.call(1) && served.call(2));
+        served.answer(0, 1);
+        served.finish(0);
+        drop(pending);
+    });
+    assert_eq!(*seen.lock().unwrap(), [true; 5]);
+}

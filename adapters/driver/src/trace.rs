@@ -1,22 +1,54 @@
 //! Emits `tracing` events for the activity of a connection, if the feature `tracing` is enabled. The events contain
 //! methods, ids and reasons, but no payloads: the `Debug` output of protocol events shows kinds and lengths only.
+//!
+//! A subscriber may use the connection, for example to send the client a log message. So no event is emitted under the
+//! lock: an [`Entry`] is made there, and emitted later.
 
 use mcp_sansio::{CallId, Cause, IncomingId, Outcome};
 
+use crate::after_unlock::AfterUnlock;
 use crate::machine::Machine;
 
 /// The target of all events.
 #[cfg(feature = "tracing")]
 const TARGET: &str = "mcp";
 
-/// A request is passed to its handler.
-pub(crate) fn request<M: Machine>(id: IncomingId, request: &M::Request) {
-    #[cfg(feature = "tracing")]
-    {
-        let method = M::parts(request).method.to_str();
-        tracing::debug!(target: TARGET, ?id, ?method, "a request is served");
+/// An event that happened under the lock of a connection.
+#[cfg(feature = "tracing")]
+pub(crate) enum Entry {
+    Request { id: IncomingId, method: String },
+    CallEnded { call: CallId, outcome: String },
+    Event(String),
+}
+
+#[cfg(feature = "tracing")]
+impl Entry {
+    /// Whether a subscriber wants these events.
+    fn is_enabled() -> bool {
+        tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
     }
-    _ = (id, request);
+
+    pub(crate) fn emit(self) {
+        match self {
+            Self::Request { id, method } => {
+                tracing::debug!(target: TARGET, ?id, ?method, "a request is served");
+            }
+            Self::CallEnded { call, outcome } => {
+                tracing::debug!(target: TARGET, ?call, %outcome, "a call has ended");
+            }
+            Self::Event(event) => tracing::debug!(target: TARGET, %event, "an event"),
+        }
+    }
+}
+
+/// A request is passed to its handler.
+pub(crate) fn request<M: Machine>(after: &mut AfterUnlock, id: IncomingId, request: &M::Request) {
+    #[cfg(feature = "tracing")]
+    if Entry::is_enabled() {
+        let method = M::parts(request).method.to_str().into_owned();
+        after.more().entries.push(Entry::Request { id, method });
+    }
+    _ = (after, id, request);
 }
 
 /// A handler has responded to a request of the peer.
@@ -42,17 +74,22 @@ pub(crate) fn replaced(kind: &str, name: &str) {
 }
 
 /// A call has ended.
-pub(crate) fn call_ended(call: CallId, outcome: &Outcome<'_>) {
+pub(crate) fn call_ended(after: &mut AfterUnlock, call: CallId, outcome: &Outcome<'_>) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, ?call, ?outcome, "a call has ended");
-    _ = (call, outcome);
+    if Entry::is_enabled() {
+        let outcome = format!("{outcome:?}");
+        after.more().entries.push(Entry::CallEnded { call, outcome });
+    }
+    _ = (after, call, outcome);
 }
 
 /// Another protocol event.
-pub(crate) fn event<M: Machine>(event: &M::Event) {
+pub(crate) fn event<M: Machine>(after: &mut AfterUnlock, event: &M::Event) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, ?event, "an event");
-    _ = event;
+    if Entry::is_enabled() {
+        after.more().entries.push(Entry::Event(format!("{event:?}")));
+    }
+    _ = (after, event);
 }
 
 /// The connection, or its input, has ended.

@@ -303,7 +303,7 @@ impl<M: Machine> Wire<M> {
         if state.requests.has_waiting() {
             self.start(&mut state);
         }
-        if state.reader.is_some() {
+        if state.reader.is_some() || state.after.has_more() {
             return self.release(state);
         }
         self.release_jobs(state);
