@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use crate::signal::{Signal, Signalled};
-use crate::tasks::{Link, send_task_news, watch};
+use crate::tasks::{Link, send_task_news};
 
 /// The side effects to run once the lock is free: wakers, signals, other connections.
 #[derive(Default)]
@@ -24,8 +24,8 @@ pub(crate) struct RareAfterUnlock {
     pub(crate) signals: Vec<(Weak<dyn Signalled>, Option<String>)>,
     /// Other connections that have messages to send. Their locks are not taken while this one is held.
     pub(crate) links: Vec<Arc<dyn Link>>,
-    /// Other connections whose deadlines have changed.
-    pub(crate) watching: Vec<Arc<dyn Link>>,
+    /// Another connection whose deadline has changed.
+    pub(crate) watching: Option<Arc<dyn Link>>,
     #[cfg(feature = "tracing")]
     pub(crate) entries: Vec<crate::trace::Entry>,
 }
@@ -67,7 +67,7 @@ impl AfterUnlock {
         if let Some(more) = self.more {
             more.wakers.into_iter().for_each(Waker::wake);
             send_task_news(more.links);
-            watch(more.watching);
+            more.watching.into_iter().for_each(Link::reschedule);
             #[cfg(feature = "tracing")]
             more.entries.into_iter().for_each(crate::trace::Entry::emit);
         }

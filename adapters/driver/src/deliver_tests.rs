@@ -22,18 +22,18 @@ thread_local! {
     static TIME: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-fn set_by_hand() -> Monotonic {
+pub(crate) fn set_by_hand() -> Monotonic {
     static START: OnceLock<Monotonic> = OnceLock::new();
     *START.get_or_init(Monotonic::now) + TIME.get()
 }
 
-fn pass(milliseconds: u64) {
+pub(crate) fn pass(milliseconds: u64) {
     TIME.set(TIME.get() + Duration::from_millis(milliseconds));
 }
 
 /// Keeps the requests.
 #[derive(Clone, Default)]
-struct ByHand(Arc<Mutex<Vec<Option<Exchange>>>>);
+pub(crate) struct ByHand(pub(crate) Arc<Mutex<Vec<Option<Exchange>>>>);
 
 impl Run<Server> for ByHand {
     fn begin(&self, _: &Handle<Server>) {}
@@ -46,7 +46,7 @@ impl Run<Server> for ByHand {
 }
 
 #[derive(Default)]
-struct Wakes(AtomicUsize);
+pub(crate) struct Wakes(pub(crate) AtomicUsize);
 
 impl Wake for Wakes {
     fn wake(self: Arc<Self>) {

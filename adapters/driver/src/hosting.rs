@@ -66,13 +66,15 @@ impl<M: Machine> Wire<M> {
         }
         let more = state.after.more();
         more.links.extend(shared.links_with_news(Some(connection)));
-        more.watching.extend(shared.links_to_watch(Some(connection)));
+        if let Some(link) = shared.link_to_watch(Some(connection)) {
+            more.watching = Some(link);
+        }
         state.after.wake(shared.woken());
     }
 
-    /// The next time at which a task expires.
-    pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        self.tasks.as_ref()?.lock().tasks.poll_timeout()
+    /// The next time at which a task expires, if the timer of this connection has to cover it.
+    pub(crate) fn next_expiry(&self, state: &State<M>) -> Option<Instant> {
+        self.tasks.as_ref()?.lock().expiry_for(state.machine.connection_number())
     }
 }
 

@@ -62,8 +62,12 @@ pub(crate) struct Shared {
     /// The number of the handle of each task that is worked on.
     handles: HashMap<TaskKey, u64>,
     next_handle: u64,
-    /// The earliest expiry of a task that the connections know.
+    /// The earliest expiry of a task that the watching connection knows.
     watched: Option<Instant>,
+    /// The connection whose timer covers the earliest expiry. One is enough, and an expiry must not wake all of them.
+    watcher: Option<ConnectionNumber>,
+    /// The open connections whose timeouts are handled.
+    timed: HashSet<ConnectionNumber>,
     /// The open connections.
     links: HashMap<ConnectionNumber, Weak<dyn Link>>,
     /// The connections without room for their task news. They continue when they have room.
@@ -76,7 +80,7 @@ pub(crate) trait Link: Send + Sync {
     /// Sends the news of tasks. The caller must not hold a lock.
     fn send_task_news(self: Arc<Self>);
 
-    /// Reschedules the timers, because a task is due earlier. The caller must not hold a lock.
+    /// Reschedules the timer, because a task is due earlier. The caller must not hold a lock.
     fn reschedule(self: Arc<Self>);
 
     /// Sends a progress notification for a task.
@@ -247,11 +251,11 @@ impl SharedTasks {
     pub(crate) fn release(&self, mut shared: MutexGuard<'_, Shared>) {
         shared.wake_savers();
         let (links, woken) = (shared.links_with_news(None), std::mem::take(&mut shared.woken));
-        let watching = shared.links_to_watch(None);
+        let watching = shared.link_to_watch(None);
         drop(shared);
         woken.into_iter().for_each(Waker::wake);
         send_task_news(links);
-        watch(watching);
+        watching.into_iter().for_each(Link::reschedule);
     }
 }
 
@@ -259,13 +263,6 @@ impl SharedTasks {
 pub(crate) fn send_task_news(links: Vec<Arc<dyn Link>>) {
     for link in links {
         link.send_task_news();
-    }
-}
-
-/// Makes connections reschedule their timers. The caller must not hold a lock.
-pub(crate) fn watch(links: Vec<Arc<dyn Link>>) {
-    for link in links {
-        link.reschedule();
     }
 }
 
@@ -279,9 +276,22 @@ impl Shared {
     pub(crate) fn unlink(&mut self, connection: ConnectionNumber) {
         self.links.remove(&connection);
         self.stuck.remove(&connection);
-        // This may be the connection whose timer covers the expiry.
-        self.watched = None;
+        self.timed.remove(&connection);
+        if self.watcher == Some(connection) {
+            // Another one has to take over.
+            (self.watcher, self.watched) = (None, None);
+        }
         self.tasks.disconnected(connection);
+    }
+
+    /// Returns the next time at which a task expires, if the timer of this connection has to cover it.
+    pub(crate) fn expiry_for(&mut self, connection: ConnectionNumber) -> Option<Instant> {
+        if !self.links.contains_key(&connection) {
+            return None;
+        }
+        self.timed.insert(connection);
+        let watcher = *self.watcher.get_or_insert(connection);
+        self.tasks.poll_timeout().filter(|_| watcher == connection)
     }
 
     /// Removes the tasks of a requestor that no longer exists.
@@ -327,16 +337,28 @@ impl Shared {
         links
     }
 
-    /// Returns the connections, except one, that have to reschedule their timers because a task expires earlier
-    /// than they know.
-    pub(crate) fn links_to_watch(&mut self, but: Option<ConnectionNumber>) -> Vec<Arc<dyn Link>> {
+    /// Returns the connection that has to reschedule its timer because a task expires earlier than it knows. If `own`
+    /// has a timer, it takes over, as its timer is rescheduled in any case.
+    pub(crate) fn link_to_watch(&mut self, own: Option<ConnectionNumber>) -> Option<Arc<dyn Link>> {
         let expiry = self.tasks.poll_timeout();
         let known = std::mem::replace(&mut self.watched, expiry);
         if expiry.is_none_or(|expiry| known.is_some_and(|known| known <= expiry)) {
-            return Vec::new();
+            return None;
         }
-        let others = self.links.iter().filter(|(one, _)| Some(**one) != but);
-        others.filter_map(|(_, link)| link.upgrade()).collect()
+        if let Some(own) = own.filter(|own| self.timed.contains(own)) {
+            self.watcher = Some(own);
+            return None;
+        }
+        loop {
+            let watcher = self.watcher.or_else(|| self.timed.iter().next().copied())?;
+            match self.links.get(&watcher).and_then(Weak::upgrade) {
+                Some(link) => {
+                    self.watcher = Some(watcher);
+                    return Some(link);
+                }
+                None => self.unlink(watcher),
+            }
+        }
     }
 
     /// Returns the wakers to wake after the lock is released.

@@ -114,7 +114,7 @@ impl<M: Machine> Wire<M> {
             next = earlier(next, earlier(state.out.poll_timeout(), state.http.deadline()));
         }
         if self.tasks.is_some() {
-            next = earlier(next, self.next_expiry());
+            next = earlier(next, self.next_expiry(state));
         }
         if state.reader.is_some() {
             next = earlier(next, state.reader_deadline());

@@ -1,0 +1,90 @@
+//! Tests of tasks that connections share.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
+use mcp_sansio::{Inbox, Limits, Server, ServerConfig};
+
+use crate::deliver_tests::{ByHand, Wakes, pass, set_by_hand};
+use crate::tasks::SharedTasks;
+use crate::{Clock, ConnectionOptions, Timing, Wire};
+
+/// A connection with shared tasks.
+struct Connection {
+    wire: Arc<Wire<Server>>,
+    begun: ByHand,
+    /// The wakes of the task that handles timeouts.
+    wakes: Arc<Wakes>,
+}
+
+impl Connection {
+    fn new(tasks: &SharedTasks) -> Self {
+        let mut config = ServerConfig::new("server", "1");
+        config.capabilities.tools = Some(ListChanged::default());
+        config.capabilities = config.capabilities.with_tasks();
+        let (begun, options) = (ByHand::default(), ConnectionOptions::new().tasks(tasks.clone()));
+        let wire = Wire::server(config, &options, tasks.clock(), begun.clone());
+        Self { wire, begun, wakes: Arc::default() }
+    }
+
+    /// Handles the timeouts that are due. Returns whether there is a deadline.
+    fn keep_time(&self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        let timing = self.wire.poll_time(&Context::from_waker(&waker));
+        matches!(timing, Timing::Until(Some(_)))
+    }
+
+    fn wakes(&self) -> usize {
+        self.wakes.0.swap(0, Ordering::Relaxed)
+    }
+
+    /// Begins a task that expires after a number of milliseconds.
+    fn begin_task(&self, id: &str, milliseconds: u64) {
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#;
+        let mut inbox = Inbox::new(&Limits::default());
+        let line = [call, "\n"].concat();
+        assert_eq!(inbox.feed(line.as_bytes()), line.len());
+        let context = Context::from_waker(Waker::noop());
+        assert!(self.wire.poll_take(&mut inbox, &context).is_ready());
+        let exchange = self.begun.0.lock().unwrap().pop().flatten().unwrap();
+        let new = NewTask::new(id).ttl(Some(Duration::from_millis(milliseconds)));
+        exchange.begin_task(new).unwrap().complete(&CallToolResult::text("done")).unwrap();
+    }
+}
+
+/// An expiry wakes one connection, however many share the tasks. If it ends, another one takes over.
+#[test]
+fn one_connection_watches_the_expiry_of_tasks() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let connections: Vec<_> = (0..20).map(|_| Connection::new(&tasks)).collect();
+    let watching = || connections.iter().filter(|one| one.keep_time()).count();
+    let woken = || connections.iter().map(Connection::wakes).sum::<usize>();
+    assert_eq!((watching(), woken()), (0, 0));
+    let [first, .., last] = &connections[..] else { panic!("there are some") };
+    last.begin_task("late", 1_000);
+    // The timer of this connection is rescheduled in any case.
+    assert_eq!((woken(), watching()), (1, 1));
+    assert!(last.keep_time());
+    first.begin_task("early", 500);
+    assert_eq!((woken(), watching()), (1, 1));
+    assert!(first.keep_time());
+    // A change from outside of the connections wakes the one that watches.
+    let early = |tasks: &mut Tasks, _| tasks.find("early").unwrap();
+    let early = tasks.with(early);
+    tasks.with(|tasks, _| tasks.set_ttl(early, Some(Duration::from_millis(100))).unwrap());
+    assert_eq!((woken(), first.keep_time()), (1, true));
+    // Another one takes over, once.
+    first.wire.abandon();
+    assert_eq!(watching(), 1);
+    assert!(woken() <= 2);
+    pass(100);
+    let watcher = connections.iter().find(|one| one.keep_time()).unwrap();
+    assert_eq!(tasks.with(|tasks, _| tasks.find("early")), None);
+    assert!(watcher.keep_time(), "for the other task");
+}
