@@ -173,6 +173,11 @@ impl<M: Machine> Wire<M> {
         state.output.writing != Writing::Over
     }
 
+    /// Whether no more output will be written.
+    pub(crate) fn has_given_up_writing(&self) -> bool {
+        self.lock().output.writing == Writing::Over
+    }
+
     /// Whether the peer, or the system on its behalf, has ever accepted bytes.
     pub(crate) fn has_written(&self) -> bool {
         self.lock().output.last_write.is_some()

@@ -155,13 +155,29 @@ impl<M: Machine> Wire<M> {
                     return Err(ErrorKind::TimedOut.into());
                 }
                 is_first = false;
-                match patiently(|| writer.write(piece))? {
+                match self.patiently(|| writer.write(piece))? {
                     0 => return Err(ErrorKind::WriteZero.into()),
                     written => piece = piece.get(written..).unwrap_or_default(),
                 }
             }
         }
-        patiently(|| writer.flush())
+        self.patiently(|| writer.flush())
+    }
+
+    /// Repeats an operation while its stream returns `WouldBlock`, unless the output has been given up in the meantime.
+    fn patiently<T>(&self, mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match act() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.has_given_up_writing() {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                    thread::sleep(WOULD_BLOCK);
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Handles timeouts until the connection has ended.
@@ -175,17 +191,6 @@ impl<M: Machine> Wire<M> {
                 thread::sleep(WOULD_BLOCK);
             }
             before = deadline.filter(|_| !is_woken);
-        }
-    }
-}
-
-/// Repeats an operation while its stream returns `WouldBlock`.
-fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match act() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(WOULD_BLOCK),
-            done => return done,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Tests of the limits of a connection's output.
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex as StdMutex};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use mcp_sansio::error::NotifyError;
 use mcp_sansio::model::ListChanged;
@@ -204,4 +206,33 @@ fn nothing_is_written_directly_while_something_waits_for_room() {
     wire.wrote();
     assert!(wire.poll_chunk(&context, &mut chunk).is_ready());
     assert!(chunk.starts_with(br#"{"jsonrpc":"2.0","id":3,"error""#));
+}
+
+/// A stream in non-blocking mode that takes nothing. It reports when it is dropped.
+struct Full(Sender<()>);
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        _ = self.0.send(());
+    }
+}
+
+/// The thread that writes ends with the connection, also if its stream never has room.
+#[test]
+fn a_writer_does_not_wait_for_room_after_the_end() {
+    let (wire, (sender, dropped)) = (in_session(10_000), channel());
+    assert_eq!(notify(&wire, 500), Ok(Delivery::Sent));
+    wire.write_on_thread(Full(sender)).unwrap();
+    wire.abandon();
+    assert_eq!(dropped.recv_timeout(Duration::from_secs(60)), Ok(()));
 }
