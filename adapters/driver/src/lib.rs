@@ -130,8 +130,6 @@ mod streams;
 mod sync;
 mod task_handle;
 mod tasks;
-#[cfg(test)]
-mod tasks_tests;
 mod threads;
 mod timing;
 #[cfg(all(feature = "client", feature = "jsonschema"))]

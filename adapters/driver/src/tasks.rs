@@ -177,10 +177,7 @@ impl SharedTasks {
     /// Takes the work of a task away from its handle, because another process does it. Each command of the handle fails with
     /// [`TaskError::Unknown`] from now on, and dropping it has no effect. The task itself stays.
     pub fn revoke(&self, key: TaskKey) {
-        self.change(|shared, _| {
-            shared.handles.remove(&key);
-            shared.changed(key);
-        });
+        self.change(|shared, _| shared.forget_work(key));
     }
 
     /// Removes the tasks that have expired. Connections do that as well, if there are any.
@@ -489,3 +486,7 @@ pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
 pub fn new_task() -> io::Result<NewTask> {
     Ok(NewTask::new(NewTask::id_of(random_bytes()?)))
 }
+
+#[cfg(test)]
+#[path = "tasks_tests.rs"]
+mod tests;

@@ -2,18 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::model::ListChanged;
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::{Inbox, Limits, Server, ServerConfig};
 
+use super::SharedTasks;
 use crate::deliver_tests::{ByHand, Wakes, pass, set_by_hand};
-use crate::tasks::SharedTasks;
-use crate::{Clock, ConnectionOptions, Timing, Wire};
+use crate::{Clock, ConnectionOptions, TaskHandle, Timing, Wire};
 
 /// A connection with shared tasks.
 struct Connection {
@@ -44,8 +45,8 @@ impl Connection {
         self.wakes.0.swap(0, Ordering::Relaxed)
     }
 
-    /// Begins a task that expires after a number of milliseconds.
-    fn begin_task(&self, id: &str, milliseconds: u64) {
+    /// Begins a task that expires after a number of milliseconds. Returns the handle of its work.
+    fn begin_task(&self, id: &str, milliseconds: u64) -> TaskHandle {
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#;
         let mut inbox = Inbox::new(&Limits::default());
         let line = [call, "\n"].concat();
@@ -54,7 +55,7 @@ impl Connection {
         assert!(self.wire.poll_take(&mut inbox, &context).is_ready());
         let exchange = self.begun.0.lock().unwrap().pop().flatten().unwrap();
         let new = NewTask::new(id).ttl(Some(Duration::from_millis(milliseconds)));
-        exchange.begin_task(new).unwrap().complete(&CallToolResult::text("done")).unwrap();
+        exchange.begin_task(new).unwrap()
     }
 }
 
@@ -67,11 +68,11 @@ fn one_connection_watches_the_expiry_of_tasks() {
     let woken = || connections.iter().map(Connection::wakes).sum::<usize>();
     assert_eq!((watching(), woken()), (0, 0));
     let [first, .., last] = &connections[..] else { panic!("there are some") };
-    last.begin_task("late", 1_000);
+    let _late = last.begin_task("late", 1_000);
     // The timer of this connection is rescheduled in any case.
     assert_eq!((woken(), watching()), (1, 1));
     assert!(last.keep_time());
-    first.begin_task("early", 500);
+    let _early = first.begin_task("early", 500);
     assert_eq!((woken(), watching()), (1, 1));
     assert!(first.keep_time());
     // A change from outside of the connections wakes the one that watches.
@@ -87,4 +88,22 @@ fn one_connection_watches_the_expiry_of_tasks() {
     let watcher = connections.iter().find(|one| one.keep_time()).unwrap();
     assert_eq!(tasks.with(|tasks, _| tasks.find("early")), None);
     assert!(watcher.keep_time(), "for the other task");
+}
+
+/// Work that was given to another process leaves nothing behind in this one.
+#[test]
+fn revoked_work_is_forgotten() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let handle = Connection::new(&tasks).begin_task("moved", 1_000);
+    let key = tasks.with(|tasks, _| tasks.find("moved")).unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    {
+        let mut unwanted = pin!(handle.cancelled());
+        assert!(unwanted.as_mut().poll(&mut context).is_pending());
+        tasks.revoke(key);
+        assert!(unwanted.as_mut().poll(&mut context).is_ready());
+    }
+    drop(handle);
+    let shared = tasks.lock();
+    assert!(shared.waiting.is_empty() && shared.handles.is_empty());
 }
