@@ -106,16 +106,23 @@ impl<'c> InFlight<'c> {
         self.connection.dispatcher.serving.has_room_for(limits, frame, unsent)
     }
 
-    /// Whether the message of this frame is a request, the only kind of message that can be without
-    /// [room](Self::has_room_for).
+    /// Whether this frame has to wait for [room](Self::has_room_for): its message is a request, or the first of a batch
+    /// with requests.
     ///
     /// A driver asks this about a frame without room. It passes any other message on at once: a response of the peer
-    /// ends a call, and a cancellation ends a request, which is what the driver waits for. It reads the whole message,
-    /// so do not ask twice about the same frame.
+    /// ends a call, and a cancellation ends a request, which is what the driver waits for. The method reads the whole
+    /// message, so do not ask twice about the same frame.
     pub fn needs_room(self, frame: &Frame<'_>) -> bool {
         let limits = self.connection.limits();
         let envelope = Envelope::scan(frame.bytes(), limits.depth);
-        matches!(classify(&envelope, limits, Versions::Any), Ok(Message::Request { .. }))
+        match classify(&envelope, limits, Versions::Any) {
+            Ok(Message::Request { .. }) => true,
+            // No batch holds responses and requests.
+            Ok(Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. }) => {
+                false
+            }
+            Ok(Message::Notification { .. }) | Err(_) => frame.begins_batch(),
+        }
     }
 
     /// Whether [`handle_timeout`](crate::Server::handle_timeout) has anything to do at this time: an event to return,

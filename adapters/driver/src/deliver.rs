@@ -38,8 +38,9 @@ pub(crate) struct Reader {
 #[derive(Clone, Copy)]
 enum ReaderWait {
     /// Room for the next request: fewer requests, kept bytes or unsent bytes than these. If the handlers that occupy
-    /// the room may wait for a message behind that request, the wait ends at `until`.
-    Room { inbound: usize, kept: usize, unsent: usize, until: Option<Instant> },
+    /// the room may wait for a message behind that request, the wait ends at `until`. A first call of this side begins
+    /// such a wait.
+    Room { inbound: usize, kept: usize, unsent: usize, calls: bool, until: Option<Instant> },
     /// Every request has a handler. The wait ends at `until` in any case.
     Handlers { until: Instant },
 }
@@ -120,21 +121,32 @@ impl<M: Machine> Wire<M> {
         let (now, unsent) = (self.clock.now(), state.out.unsent_bytes());
         let counts = state.machine.in_flight().counts();
         let (inbound, kept) = (counts.inbound, counts.kept_bytes);
+        let calls = 0 < counts.outbound;
         let mut until = None;
         // The input may hold a message that the handlers wait for, or the response to a call of this side.
-        if unsent == 0 && (!state.requests.has_waiting() || 0 < counts.outbound) {
-            until = Some(state.requests.wait_until(now, HANDLERS_PATIENCE));
+        if calls || (unsent == 0 && !state.requests.has_waiting()) {
+            until = Some(self.end_of_wait(&mut state, now));
         }
         if until.is_some_and(|until| until <= now) {
             return false;
         }
-        let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
+        let waits_for = ReaderWait::Room { inbound, kept, unsent, calls, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
         let old = state.reader.replace(Box::new(reader));
         // The timer task has to learn the new deadline.
         self.release(state);
         drop(old);
         true
+    }
+
+    /// Returns the time until which a request waits for room, although a message behind it may be what makes room. A peer
+    /// with unread output has the time for it.
+    fn end_of_wait(&self, state: &mut State<M>, now: Instant) -> Instant {
+        if state.out.unsent_bytes() == 0 {
+            return state.requests.wait_until(now, HANDLERS_PATIENCE);
+        }
+        let until = state.requests.wait_until(now, self.patience);
+        state.output.last_write.map_or(until, |last| until.max(last + self.patience))
     }
 
     /// Reports the end of the input to the machine, once every request has a handler. From then on, handlers have
@@ -309,9 +321,10 @@ impl<M: Machine> State<M> {
         let is_late = self.reader_deadline().is_some_and(|until| until <= now);
         let may_go_on = match self.reader.as_ref()?.waits_for {
             _ if is_late || self.machine.phase() == Phase::Closed => true,
-            ReaderWait::Room { inbound, kept, unsent, .. } => {
+            ReaderWait::Room { inbound, kept, unsent, calls, .. } => {
                 let counts = self.machine.in_flight().counts();
-                counts.inbound < inbound
+                (!calls && 0 < counts.outbound)
+                    || counts.inbound < inbound
                     || counts.kept_bytes < kept
                     || self.out.unsent_bytes() < unsent
             }

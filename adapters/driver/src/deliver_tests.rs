@@ -276,6 +276,26 @@ fn a_response_behind_a_request_without_room_is_reached() {
     assert_eq!((served.wakes(), served.take()), (1, true));
 }
 
+/// A handler may also make its call while the reader waits.
+#[test]
+fn a_call_begins_the_patience_of_the_reader() {
+    let mut served = Served::new(1, 2);
+    assert!(served.call(1) && served.call(2));
+    assert!(!served.call(3));
+    served.pass(10_000);
+    assert_eq!((served.wakes(), served.take()), (0, false));
+    let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());
+    assert_eq!((served.wakes(), served.take()), (1, false));
+    // The client has some more time to read.
+    served.pass(1_499);
+    assert_eq!((served.wakes(), served.take()), (0, false));
+    served.read(usize::MAX);
+    assert_eq!((served.wakes(), served.take()), (1, false));
+    served.pass(250);
+    assert_eq!((served.wakes(), served.take()), (1, true));
+    drop(pending);
+}
+
 /// Each wait for room is as long as the first one.
 #[test]
 fn the_patience_is_that_of_each_wait() {

@@ -31,7 +31,7 @@ fn requests_without_room_can_wait_in_the_inbox() {
     side.request(&request(4, 10));
 }
 
-/// Only requests need room: a driver passes on everything else at once.
+/// Only requests, and batches with requests, need room: a driver passes on everything else at once.
 #[test]
 fn only_requests_need_room() {
     let side = ServerSide::ready(Revision::V2025_06_18);
@@ -48,6 +48,17 @@ fn only_requests_need_room() {
     ] {
         assert!(!needs_room(other), "{other}");
     }
+    let first_needs_room = |batch: &str| {
+        let mut inbox = Inbox::new(&Limits::default());
+        _ = inbox.feed(batch.as_bytes());
+        inbox.peek().map(|frame| side.server.in_flight().needs_room(&frame))
+    };
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"x/work"}"#;
+    let response = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    assert_eq!(first_needs_room(&format!("[{notification},{request}]\n")), Some(true));
+    assert_eq!(first_needs_room(&format!("[1,{request}]\n")), Some(true));
+    assert_eq!(first_needs_room(&format!("[{response},{response}]\n")), Some(false));
 }
 
 /// A batch without room is not refused either if the driver waits.
