@@ -66,7 +66,7 @@ impl<M: Machine> Wire<M> {
         }
         let more = state.after.more();
         more.links.extend(shared.links_with_news(Some(connection)));
-        if let Some(link) = shared.link_to_watch(Some(connection)) {
+        if let Some(link) = shared.link_to_watch(Some(connection), now) {
             more.watching = Some(link);
         }
         state.after.wake(shared.woken());

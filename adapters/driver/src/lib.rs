@@ -86,6 +86,7 @@ mod deliver;
 mod deliver_tests;
 mod events;
 mod exchange;
+mod expiry_watch;
 mod extensions;
 mod failure;
 mod handle;

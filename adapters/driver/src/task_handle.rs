@@ -184,7 +184,11 @@ impl TaskHandle {
 
     /// Removes the waker of a future that no longer waits.
     fn wait_no_more(&self, place: &WakerSlot) {
-        let left = self.tasks.lock().wait_no_more(self.key, place);
+        let mut shared = self.tasks.lock();
+        // The places of a former handle belong to its successor.
+        let is_handle = shared.is_handle(self.key, self.number);
+        let left = if is_handle { shared.wait_no_more(self.key, place) } else { None };
+        drop(shared);
         drop(left);
     }
 

@@ -19,6 +19,7 @@ use mcp_sansio::task::{
 use mcp_sansio::{ConnectionNumber, Instant, Principal};
 
 use crate::clock::Clock;
+use crate::expiry_watch::ExpiryWatch;
 use crate::sync::{Mutex, MutexGuard};
 use crate::task_handle::TaskHandle;
 use crate::wakers::{WakerSlot, Wakers};
@@ -62,12 +63,7 @@ pub(crate) struct Shared {
     /// The number of the handle of each task that is worked on.
     handles: HashMap<TaskKey, u64>,
     next_handle: u64,
-    /// The earliest expiry of a task that the watching connection knows.
-    watched: Option<Instant>,
-    /// The connection whose timer covers the earliest expiry. One is enough, and an expiry must not wake all of them.
-    watcher: Option<ConnectionNumber>,
-    /// The open connections whose timeouts are handled.
-    timed: HashSet<ConnectionNumber>,
+    expiry_watch: ExpiryWatch,
     /// The open connections.
     links: HashMap<ConnectionNumber, Weak<dyn Link>>,
     /// The connections without room for their task news. They continue when they have room.
@@ -248,7 +244,7 @@ impl SharedTasks {
     pub(crate) fn release(&self, mut shared: MutexGuard<'_, Shared>) {
         shared.wake_savers();
         let (links, woken) = (shared.links_with_news(None), std::mem::take(&mut shared.woken));
-        let watching = shared.link_to_watch(None);
+        let watching = shared.link_to_watch(None, self.now());
         drop(shared);
         woken.into_iter().for_each(Waker::wake);
         send_task_news(links);
@@ -263,6 +259,13 @@ pub(crate) fn send_task_news(links: Vec<Arc<dyn Link>>) {
     }
 }
 
+/// Returns a function that tells whether a connection is open.
+fn is_open_in(
+    links: &HashMap<ConnectionNumber, Weak<dyn Link>>,
+) -> impl Fn(ConnectionNumber) -> bool + '_ {
+    |connection| links.get(&connection).is_some_and(|link| 0 < link.strong_count())
+}
+
 impl Shared {
     /// Adds a connection.
     pub(crate) fn link(&mut self, connection: ConnectionNumber, link: Weak<dyn Link>) {
@@ -273,11 +276,7 @@ impl Shared {
     pub(crate) fn unlink(&mut self, connection: ConnectionNumber) {
         self.links.remove(&connection);
         self.stuck.remove(&connection);
-        self.timed.remove(&connection);
-        if self.watcher == Some(connection) {
-            // Another one has to take over.
-            (self.watcher, self.watched) = (None, None);
-        }
+        self.expiry_watch.remove(connection);
         self.tasks.disconnected(connection);
     }
 
@@ -286,9 +285,9 @@ impl Shared {
         if !self.links.contains_key(&connection) {
             return None;
         }
-        self.timed.insert(connection);
-        let watcher = *self.watcher.get_or_insert(connection);
-        self.tasks.poll_timeout().filter(|_| watcher == connection)
+        let is_open = is_open_in(&self.links);
+        let is_watcher = self.expiry_watch.is_up_to(connection, is_open);
+        self.tasks.poll_timeout().filter(|_| is_watcher)
     }
 
     /// Removes the tasks of a requestor that no longer exists.
@@ -334,28 +333,15 @@ impl Shared {
         links
     }
 
-    /// Returns the connection that has to reschedule its timer because a task expires earlier than it knows. If `own`
-    /// has a timer, it takes over, as its timer is rescheduled in any case.
-    pub(crate) fn link_to_watch(&mut self, own: Option<ConnectionNumber>) -> Option<Arc<dyn Link>> {
-        let expiry = self.tasks.poll_timeout();
-        let known = std::mem::replace(&mut self.watched, expiry);
-        if expiry.is_none_or(|expiry| known.is_some_and(|known| known <= expiry)) {
-            return None;
-        }
-        if let Some(own) = own.filter(|own| self.timed.contains(own)) {
-            self.watcher = Some(own);
-            return None;
-        }
-        loop {
-            let watcher = self.watcher.or_else(|| self.timed.iter().next().copied())?;
-            match self.links.get(&watcher).and_then(Weak::upgrade) {
-                Some(link) => {
-                    self.watcher = Some(watcher);
-                    return Some(link);
-                }
-                None => self.unlink(watcher),
-            }
-        }
+    /// Returns the connection that has to reschedule its timer: see [`ExpiryWatch::reschedules`].
+    pub(crate) fn link_to_watch(
+        &mut self,
+        own: Option<ConnectionNumber>,
+        now: Instant,
+    ) -> Option<Arc<dyn Link>> {
+        let (expiry, is_open) = (self.tasks.poll_timeout(), is_open_in(&self.links));
+        let watcher = self.expiry_watch.reschedules(expiry, own, now, is_open)?;
+        self.links.get(&watcher)?.upgrade()
     }
 
     /// Returns the wakers to wake after the lock is released.

@@ -103,7 +103,51 @@ fn revoked_work_is_forgotten() {
         tasks.revoke(key);
         assert!(unwanted.as_mut().poll(&mut context).is_ready());
     }
-    drop(handle);
     let shared = tasks.lock();
     assert!(shared.waiting.is_empty() && shared.handles.is_empty());
+}
+
+/// A future of work that was revoked does not take the waker of its successor with it.
+#[test]
+fn work_that_is_resumed_has_wakers_of_its_own() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let connection = Connection::new(&tasks);
+    let revoked = connection.begin_task("moved", 1_000);
+    let key = tasks.with(|tasks, _| tasks.find("moved")).unwrap();
+    let wakes = Arc::<Wakes>::default();
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut context = Context::from_waker(&waker);
+    let mut first = Box::pin(revoked.cancelled());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    tasks.revoke(key);
+    let resumed = tasks.resume(key).unwrap();
+    let mut second = pin!(resumed.cancelled());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    drop(first);
+    wakes.0.store(0, Ordering::Relaxed);
+    assert!(tasks.remove(key));
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+}
+
+/// If the timeouts of the connection that watches are not handled, the next operation makes another one watch.
+#[test]
+fn a_watcher_without_timeouts_is_replaced() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let [stuck, other] = [(); 2].map(|()| Connection::new(&tasks));
+    assert!(!stuck.keep_time() && !other.keep_time());
+    let _late = other.begin_task("late", 100_000);
+    // It takes over, and is not polled any more.
+    let _early = stuck.begin_task("early", 1_000);
+    assert!(!other.keep_time());
+    pass(1_999);
+    tasks.expire();
+    assert!(!other.keep_time());
+    let _next = stuck.begin_task("next", 10);
+    pass(1_010);
+    other.wakes();
+    tasks.expire();
+    assert_eq!((other.wakes(), other.keep_time()), (1, true));
+    // A connection that was dropped does not watch either.
+    drop(stuck);
+    assert!(other.keep_time());
 }
