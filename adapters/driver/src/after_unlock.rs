@@ -5,6 +5,7 @@ use std::task::Waker;
 
 use crate::signal::{Signal, Signalled};
 use crate::tasks::{Link, send_task_news};
+use crate::trace::Entries;
 
 /// The side effects to run once the lock is free: wakers, signals, other connections.
 #[derive(Default)]
@@ -26,8 +27,7 @@ pub(crate) struct RareAfterUnlock {
     pub(crate) links: Vec<Arc<dyn Link>>,
     /// Another connection whose deadline has changed.
     pub(crate) watching: Option<Arc<dyn Link>>,
-    #[cfg(feature = "tracing")]
-    pub(crate) entries: Vec<crate::trace::Entry>,
+    pub(crate) entries: Entries,
 }
 
 impl AfterUnlock {
@@ -49,9 +49,15 @@ impl AfterUnlock {
         self.more.is_some()
     }
 
-    /// Runs the side effects.
+    /// Takes the entries for the log out.
+    pub(crate) fn take_entries(&mut self) -> Entries {
+        self.more.as_mut().map(|more| std::mem::take(&mut more.entries)).unwrap_or_default()
+    }
+
+    /// Runs the side effects, and returns the entries for the log.
     #[inline]
-    pub(crate) fn run(self, ended: &Signal) {
+    pub(crate) fn run(mut self, ended: &Signal) -> Entries {
+        let entries = self.take_entries();
         if self.ended {
             ended.raise();
         }
@@ -68,8 +74,7 @@ impl AfterUnlock {
             more.wakers.into_iter().for_each(Waker::wake);
             send_task_news(more.links);
             more.watching.into_iter().for_each(Link::reschedule);
-            #[cfg(feature = "tracing")]
-            more.entries.into_iter().for_each(crate::trace::Entry::emit);
         }
+        entries
     }
 }

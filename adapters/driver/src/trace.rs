@@ -1,8 +1,8 @@
 //! Emits `tracing` events for the activity of a connection, if the feature `tracing` is enabled. The events contain
 //! methods, ids and reasons, but no payloads: the `Debug` output of protocol events shows kinds and lengths only.
 //!
-//! A subscriber may use the connection, for example to send the client a log message. So no event is emitted under the
-//! lock: an [`Entry`] is made there, and emitted later.
+//! A subscriber may use the connection, for example to send the client a log message, and it may panic. So no event is
+//! emitted under the lock: it becomes one of the [`Entries`] there, which are emitted last.
 
 use mcp_sansio::{CallId, Cause, IncomingId, Outcome};
 
@@ -13,9 +13,24 @@ use crate::machine::Machine;
 #[cfg(feature = "tracing")]
 const TARGET: &str = "mcp";
 
-/// An event that happened under the lock of a connection.
+/// Events that happened under the lock of a connection.
+#[must_use = "dropping the entries loses them"]
+#[derive(Default)]
+pub(crate) struct Entries {
+    #[cfg(feature = "tracing")]
+    entries: Vec<Entry>,
+}
+
+impl Entries {
+    /// Emits the events. The caller must not hold a lock.
+    pub(crate) fn emit(self) {
+        #[cfg(feature = "tracing")]
+        self.entries.into_iter().for_each(Entry::emit);
+    }
+}
+
 #[cfg(feature = "tracing")]
-pub(crate) enum Entry {
+enum Entry {
     Request { id: IncomingId, method: String },
     CallEnded { call: CallId, outcome: String },
     Event(String),
@@ -23,12 +38,12 @@ pub(crate) enum Entry {
 
 #[cfg(feature = "tracing")]
 impl Entry {
-    /// Whether a subscriber wants these events.
+    /// Whether a subscriber may want these events. It is not asked, because it may use the connection.
     fn is_enabled() -> bool {
-        tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
+        tracing::level_enabled!(tracing::Level::DEBUG)
     }
 
-    pub(crate) fn emit(self) {
+    fn emit(self) {
         match self {
             Self::Request { id, method } => {
                 tracing::debug!(target: TARGET, ?id, ?method, "a request is served");
@@ -46,7 +61,7 @@ pub(crate) fn request<M: Machine>(after: &mut AfterUnlock, id: IncomingId, reque
     #[cfg(feature = "tracing")]
     if Entry::is_enabled() {
         let method = M::parts(request).method.to_str().into_owned();
-        after.more().entries.push(Entry::Request { id, method });
+        after.more().entries.entries.push(Entry::Request { id, method });
     }
     _ = (after, id, request);
 }
@@ -78,7 +93,7 @@ pub(crate) fn call_ended(after: &mut AfterUnlock, call: CallId, outcome: &Outcom
     #[cfg(feature = "tracing")]
     if Entry::is_enabled() {
         let outcome = format!("{outcome:?}");
-        after.more().entries.push(Entry::CallEnded { call, outcome });
+        after.more().entries.entries.push(Entry::CallEnded { call, outcome });
     }
     _ = (after, call, outcome);
 }
@@ -87,7 +102,7 @@ pub(crate) fn call_ended(after: &mut AfterUnlock, call: CallId, outcome: &Outcom
 pub(crate) fn event<M: Machine>(after: &mut AfterUnlock, event: &M::Event) {
     #[cfg(feature = "tracing")]
     if Entry::is_enabled() {
-        after.more().entries.push(Entry::Event(format!("{event:?}")));
+        after.more().entries.entries.push(Entry::Event(format!("{event:?}")));
     }
     _ = (after, event);
 }

@@ -400,10 +400,11 @@ impl<M: Machine> Wire<M> {
         let retired = state.retired();
         drop(state);
         drop(retired);
-        after.run(&self.ended);
+        let entries = after.run(&self.ended);
         if dispatches {
             self.dispatch();
         }
+        entries.emit();
     }
 
     /// Releases the lock and dispatches jobs, if the operation has no other side effects.

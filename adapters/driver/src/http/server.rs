@@ -133,6 +133,9 @@ impl Wire<Server> {
             state.http.inline = Some(request.request().id);
             // Nothing waits for the new response yet, and the next step of its task must not wake that task.
             state.wake_responses();
+            let entries = state.after.take_entries();
+            drop(state);
+            entries.emit();
         } else {
             self.settle(&mut state, now);
             self.release(state);
