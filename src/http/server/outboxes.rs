@@ -66,7 +66,12 @@ impl<E: EventStore> Outboxes for Streams<E> {
             }
             _ => return,
         };
-        let Some(number) = self.number_of(route) else { return };
+        let number = self.number_of(route);
+        if let Some(nowhere) = &mut self.nowhere {
+            nowhere.messages().for_each(drop);
+            nowhere.release_above(KEPT_NOWHERE);
+        }
+        let Some(number) = number else { return };
         let is_own = matches!(route, Route::Stream(_));
         let status = error.map_or(200, |code| self.kind.status(code, is_own, self.is_draining));
         if let Some(stream) = self.table.streams.get_mut(&number)
@@ -88,10 +93,6 @@ impl<E: EventStore> Outboxes for Streams<E> {
         }
         if !self.table.kept.is_empty() {
             self.bound_kept_bytes();
-        }
-        if let Some(nowhere) = &mut self.nowhere {
-            nowhere.messages().for_each(drop);
-            nowhere.release_above(KEPT_NOWHERE);
         }
     }
 

@@ -178,7 +178,8 @@ impl StreamTable {
 
     /// Whether no message about a request can reach the client, because its stream is lost.
     pub(super) fn is_unreachable(&self, id: IncomingId) -> bool {
-        let Some(number) = self.stream_of_request(id) else { return false };
+        // A request whose POST is being received may have no stream yet.
+        let Some(number) = self.stream_of_request(id) else { return self.current.is_none() };
         self.streams.get(&number).is_none_or(|stream| stream.is_lost())
     }
 

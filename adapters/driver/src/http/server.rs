@@ -370,7 +370,10 @@ impl<M: Machine> State<M> {
             && self.requests.release_if_idle()
         {
             self.machine.release();
-            if let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out {
+            // The calls of this side may belong to requests that have ended, which the streams know.
+            if self.machine.in_flight().counts().outbound == 0
+                && let Out::Http(HttpOutboxes::Responses(streams)) = &mut self.out
+            {
                 streams.release();
             }
         }
