@@ -1,7 +1,7 @@
 //! What a client does with each message that it receives: the rules of both eras.
 
 use mcp_sansio::Phase;
-use mcp_sansio::config::DuplicateIds;
+use mcp_sansio::config::{ConnectionConfig, DuplicateIds};
 
 use super::client::{ClientModel, Sent};
 use super::message::{Message, SUBSCRIPTION, Shape, is_id};
@@ -134,18 +134,16 @@ impl ClientModel {
         // The response to an element of a batch may wait for others.
         let waits = self.waiting.iter().any(|(id, _)| Some(id) == message.id.as_ref());
         let may_be_over = waits || same.is_some_and(|(_, _, is_in_batch)| *is_in_batch);
-        let refuses = self.config.connection.duplicate_ids == DuplicateIds::Refuse;
-        if same.is_some() && refuses && !may_be_over {
+        let ConnectionConfig { limits, duplicate_ids, .. } = &self.config.connection;
+        if same.is_some() && *duplicate_ids == DuplicateIds::Refuse && !may_be_over {
             return Verdict::quiet("L-JSONRPC-26: the id is in flight", &[EventKind::Violation]);
         }
-        let limit = self.config.connection.limits.inbound_requests as usize;
-        let is_full = limit <= self.requests.len();
+        let is_full = limits.inbound_requests as usize <= self.requests.len();
         // Each batch that waits to be answered has an open request.
         let in_batches = self.requests.iter().filter(|(_, _, is_in_batch)| *is_in_batch).count();
-        let batches = self.config.connection.limits.batches as usize;
-        let may_be_one_too_many = is_in_batch && batches <= in_batches;
+        let is_one_too_many = is_in_batch && limits.batches as usize <= in_batches;
         let mut verdict = self.served(message, is_in_batch, is_full || phase == Phase::Draining);
-        if is_full || phase == Phase::Draining || may_be_over || may_be_one_too_many {
+        if is_full || phase == Phase::Draining || may_be_over || is_one_too_many {
             verdict = verdict.or(EventKind::Violation, Reply::Error(INTERNAL));
         }
         if may_be_over {
