@@ -106,8 +106,8 @@ impl<'c> InFlight<'c> {
         self.connection.dispatcher.serving.has_room_for(limits, frame, unsent)
     }
 
-    /// Whether this frame has to wait for [room](Self::has_room_for): its message is a request, or the first of a batch
-    /// with requests.
+    /// Whether this frame has to wait for [room](Self::has_room_for): its message is a request, or it begins one more
+    /// batch than the limit, which may contain requests.
     ///
     /// A driver asks this about a frame without room. It passes any other message on at once: a response of the peer
     /// ends a call, and a cancellation ends a request, which is what the driver waits for. The method reads the whole
@@ -121,7 +121,11 @@ impl<'c> InFlight<'c> {
             Ok(Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. }) => {
                 false
             }
-            Ok(Message::Notification { .. }) | Err(_) => frame.begins_batch(),
+            // Requests further back in the batch wait for room themselves, unless there are too many batches.
+            Ok(Message::Notification { .. }) | Err(_) => {
+                let batches = &self.connection.dispatcher.messages().incoming.batches;
+                frame.begins_batch() && !batches.has_room(limits.batches)
+            }
         }
     }
 

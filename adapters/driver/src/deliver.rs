@@ -11,6 +11,7 @@ use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 use crate::exchange::Exchange;
 use crate::machine::Machine;
 use crate::machine::sealed::DriverEvent;
+use crate::output::Writing;
 use crate::requests::{Admission, Admitted};
 use crate::run::Job;
 use crate::tasks::SharedTasks;
@@ -128,6 +129,7 @@ impl<M: Machine> Wire<M> {
             until = Some(self.end_of_wait(&mut state, now));
         }
         if until.is_some_and(|until| until <= now) {
+            state.requests.give_up_wait();
             return false;
         }
         let waits_for = ReaderWait::Room { inbound, kept, unsent, calls, until };
@@ -139,14 +141,17 @@ impl<M: Machine> Wire<M> {
         true
     }
 
-    /// Returns the time until which a request waits for room, although a message behind it may be what makes room. A peer
-    /// with unread output has the time for it.
+    /// Returns the time until which a request waits for room, although a message behind it may be what makes room.
     fn end_of_wait(&self, state: &mut State<M>, now: Instant) -> Instant {
-        if state.out.unsent_bytes() == 0 {
+        let is_written = state.out.unsent_bytes() == 0 && state.output.writing != Writing::Busy;
+        if is_written && !state.requests.has_waiting() {
             return state.requests.wait_until(now, HANDLERS_PATIENCE);
         }
-        let until = state.requests.wait_until(now, self.patience);
-        state.output.last_write.map_or(until, |last| until.max(last + self.patience))
+        // The peer may read the output, or a waiting request may get its handler.
+        let patience = self.patience.max(HANDLERS_PATIENCE);
+        let until = state.requests.wait_until(now, patience);
+        let last_write = state.output.last_write.filter(|_| !is_written);
+        last_write.map_or(until, |last| until.max(last + patience))
     }
 
     /// Reports the end of the input to the machine, once every request has a handler. From then on, handlers have
@@ -319,14 +324,13 @@ impl<M: Machine> State<M> {
     /// Removes and returns the waker of the reader, if the reader may continue.
     pub(crate) fn take_reader(&mut self, now: Instant) -> Option<Waker> {
         let is_late = self.reader_deadline().is_some_and(|until| until <= now);
+        let mut has_room = false;
         let may_go_on = match self.reader.as_ref()?.waits_for {
             _ if is_late || self.machine.phase() == Phase::Closed => true,
             ReaderWait::Room { inbound, kept, unsent, calls, .. } => {
                 let counts = self.machine.in_flight().counts();
-                (!calls && 0 < counts.outbound)
-                    || counts.inbound < inbound
-                    || counts.kept_bytes < kept
-                    || self.out.unsent_bytes() < unsent
+                has_room = counts.inbound < inbound || counts.kept_bytes < kept;
+                has_room || (!calls && 0 < counts.outbound) || self.out.unsent_bytes() < unsent
             }
             ReaderWait::Handlers { .. } => !self.requests.has_waiting() || !self.is_open(),
         };
@@ -336,7 +340,7 @@ impl<M: Machine> State<M> {
         let reader = self.reader.take()?;
         if !is_late {
             // The next wait is a new one.
-            self.requests.end_wait();
+            self.requests.end_wait(has_room);
         }
         Some(reader.waker)
     }

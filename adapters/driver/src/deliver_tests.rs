@@ -258,7 +258,8 @@ fn a_response_behind_a_request_without_room_is_reached() {
     assert!(served.call(1) && served.call(2));
     assert!(!served.call(3));
     assert!(!served.send(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
-    served.pass(249);
+    // A waiting request may get its handler.
+    served.pass(1_499);
     assert_eq!((served.wakes(), served.take()), (0, false));
     served.pass(1);
     assert_eq!((served.wakes(), served.take()), (1, true));
@@ -291,8 +292,25 @@ fn a_call_begins_the_patience_of_the_reader() {
     assert_eq!((served.wakes(), served.take()), (0, false));
     served.read(usize::MAX);
     assert_eq!((served.wakes(), served.take()), (1, false));
-    served.pass(250);
+    served.pass(1_500);
     assert_eq!((served.wakes(), served.take()), (1, true));
+    drop(pending);
+}
+
+/// All requests in front of a response are refused after one wait, also while their refusals are written.
+#[test]
+fn the_requests_in_front_of_a_response_wait_together() {
+    let mut served = Served::new(2, 2);
+    let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());
+    served.read(usize::MAX);
+    assert!(served.call(1) && served.call(2));
+    assert!((3..8).all(|id| !served.call(id)));
+    assert!(!served.send(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    served.pass(250);
+    while !served.take() {
+        assert!(served.read(usize::MAX).contains("error"));
+    }
+    assert_eq!(served.wire.lock().machine.in_flight().counts().outbound, 0);
     drop(pending);
 }
 
@@ -309,7 +327,7 @@ fn the_patience_is_that_of_each_wait() {
     served.read(usize::MAX);
     assert!(served.take());
     assert!(!served.call(5));
-    served.pass(249);
+    served.pass(1_499);
     assert!(!served.take());
     served.pass(1);
     assert!(served.take());

@@ -40,12 +40,22 @@ pub(crate) struct Requests<M: Machine> {
 
 #[derive(Default)]
 struct Rest {
-    /// The number of returned handlers when a wait for the next return began, and the time of that.
-    last_return: Option<(u64, Instant)>,
+    /// The wait for the next handler to return.
+    wait: Option<Wait>,
     /// The running requests that do not count towards the limit, sorted.
     lent: Vec<IncomingId>,
     /// The permits of requests that are repeated once their clients have given the required input.
     without_input: HashMap<IncomingId, Permit>,
+}
+
+/// A wait for the next handler to return.
+#[derive(Clone, Copy)]
+struct Wait {
+    /// The number of handlers that had returned when the wait began.
+    returned: u64,
+    since: Instant,
+    /// Whether a request was refused after the wait. Further ones do not wait again until a handler returns.
+    is_given_up: bool,
 }
 
 /// The stage of a request.
@@ -173,19 +183,24 @@ impl<M: Machine> Requests<M> {
 
     /// Returns the time until which to wait for a handler to return. Every return starts the wait anew.
     pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Instant {
-        let last_return = &mut self.rest.get_or_insert_default().last_return;
-        let since = match *last_return {
-            Some((returned, since)) if returned == self.returned => since,
-            _ => now,
-        };
-        *last_return = Some((self.returned, since));
-        since + patience
+        let returned = self.returned;
+        let wait = &mut self.rest.get_or_insert_default().wait;
+        let same = wait.filter(|wait| wait.returned == returned);
+        let wait = wait.insert(same.unwrap_or(Wait { returned, since: now, is_given_up: false }));
+        wait.since + patience
     }
 
-    /// Ends the wait of [`wait_until`](Self::wait_until), because what it was for has come without a return.
-    pub(crate) fn end_wait(&mut self) {
+    /// Notes that a request is refused after the wait of [`wait_until`](Self::wait_until).
+    pub(crate) fn give_up_wait(&mut self) {
+        if let Some(wait) = self.rest.as_mut().and_then(|rest| rest.wait.as_mut()) {
+            wait.is_given_up = true;
+        }
+    }
+
+    /// Ends that wait. One that was given up ends only if there is new room.
+    pub(crate) fn end_wait(&mut self, has_room: bool) {
         if let Some(rest) = &mut self.rest {
-            rest.last_return = None;
+            rest.wait = rest.wait.filter(|wait| wait.is_given_up && !has_room);
         }
     }
 

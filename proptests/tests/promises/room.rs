@@ -48,17 +48,29 @@ fn only_requests_need_room() {
     ] {
         assert!(!needs_room(other), "{other}");
     }
-    let first_needs_room = |batch: &str| {
-        let mut inbox = Inbox::new(&Limits::default());
-        _ = inbox.feed(batch.as_bytes());
-        inbox.peek().map(|frame| side.server.in_flight().needs_room(&frame))
-    };
+}
+
+/// A batch beyond the limit of batches needs room, unless it begins with a response.
+#[test]
+fn a_batch_beyond_the_limit_needs_room() {
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"x/work"}"#;
     let response = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-    assert_eq!(first_needs_room(&format!("[{notification},{request}]\n")), Some(true));
-    assert_eq!(first_needs_room(&format!("[1,{request}]\n")), Some(true));
-    assert_eq!(first_needs_room(&format!("[{response},{response}]\n")), Some(false));
+    for batches in [0, 1] {
+        let mut config = config::server();
+        config.connection.limits.batches = batches;
+        let side = ServerSide::ready_with(config, Revision::V2025_03_26);
+        let first_needs_room = |batch: &str| {
+            let mut inbox = Inbox::new(&Limits::default());
+            _ = inbox.feed(batch.as_bytes());
+            inbox.peek().map(|frame| side.server.in_flight().needs_room(&frame))
+        };
+        let is_full = Some(batches == 0);
+        assert_eq!(first_needs_room(&format!("[{notification},{request}]\n")), is_full);
+        assert_eq!(first_needs_room(&format!("[1,{request}]\n")), is_full);
+        assert_eq!(first_needs_room(&format!("[{request},{notification}]\n")), Some(true));
+        assert_eq!(first_needs_room(&format!("[{response},{response}]\n")), Some(false));
+    }
 }
 
 /// A batch without room is not refused either if the driver waits.
