@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::{ConnectionNumber, Instant};
 
-/// The delay after which the connection that watches has missed an expiry. Over HTTP, the timeouts of a response are
-/// not handled while its client does not read.
+/// The delay after which the connection that watches has missed an expiry, and is replaced at the next operation. Over
+/// HTTP, the timeouts of a response are not handled while its client does not read.
 const MISSED: Duration = Duration::from_secs(1);
 
 /// The connection that watches the expiry of tasks. One is enough, and an expiry must not wake all of them.
@@ -27,15 +27,20 @@ impl ExpiryWatch {
         self.watcher = self.watcher.filter(|watcher| *watcher != connection);
     }
 
-    /// Whether this connection, whose timeouts are handled, watches.
-    pub(crate) fn is_up_to(
+    /// Returns the earliest expiry if this connection, whose timeouts are handled, watches it.
+    pub(crate) fn expiry_for(
         &mut self,
         connection: ConnectionNumber,
+        expiry: Option<Instant>,
         is_open: impl Fn(ConnectionNumber) -> bool,
-    ) -> bool {
+    ) -> Option<Instant> {
         self.timed.insert(connection);
         self.remove_closed(is_open);
-        *self.watcher.get_or_insert(connection) == connection
+        if *self.watcher.get_or_insert(connection) != connection {
+            return None;
+        }
+        self.known = expiry;
+        expiry
     }
 
     /// Returns the connection that has to reschedule its timer, because a task expires earlier than it knows. If `own`
@@ -54,10 +59,10 @@ impl ExpiryWatch {
         }
         self.remove_closed(&is_open);
         let known = if self.watcher.is_some() { self.known } else { None };
-        self.known = expiry;
         if expiry.is_none_or(|expiry| known.is_some_and(|known| known <= expiry)) {
             return None;
         }
+        self.known = expiry;
         if let Some(own) = own.filter(|own| self.timed.contains(own)) {
             self.watcher = Some(own);
             return None;

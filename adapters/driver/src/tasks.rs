@@ -285,9 +285,8 @@ impl Shared {
         if !self.links.contains_key(&connection) {
             return None;
         }
-        let is_open = is_open_in(&self.links);
-        let is_watcher = self.expiry_watch.is_up_to(connection, is_open);
-        self.tasks.poll_timeout().filter(|_| is_watcher)
+        let (expiry, is_open) = (self.tasks.poll_timeout(), is_open_in(&self.links));
+        self.expiry_watch.expiry_for(connection, expiry, is_open)
     }
 
     /// Removes the tasks of a requestor that no longer exists.
