@@ -30,6 +30,15 @@ pub(crate) struct RareAfterUnlock {
     pub(crate) entries: Entries,
 }
 
+/// Calls a function when it is dropped.
+pub(crate) struct OnDrop<F: Fn()>(pub(crate) F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
+}
+
 impl AfterUnlock {
     pub(crate) fn wake(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         for waker in wakers {

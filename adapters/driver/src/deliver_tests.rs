@@ -386,7 +386,7 @@ fn the_end_of_the_input_waits_for_a_peer_that_reads() {
 #[test]
 fn no_subscriber_runs_under_the_lock() {
     use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Metadata, Subscriber};
+    use tracing::{Dispatch, Event, Metadata, Subscriber};
 
     /// Notes for each event whether the lock of the connection is free.
     struct Locks(Arc<Wire<Server>>, Arc<Mutex<Vec<bool>>>);
@@ -409,6 +409,9 @@ fn no_subscriber_runs_under_the_lock() {
 
     let mut served = Served::new(1, 2);
     let seen = Arc::default();
+    // With one subscriber alone, `tracing` asks the default one of the thread that first reaches an event, which may
+    // belong to another test.
+    let _second = Dispatch::new(Locks(Arc::clone(&served.wire), Arc::default()));
     let subscriber = Locks(Arc::clone(&served.wire), Arc::clone(&seen));
     tracing::subscriber::with_default(subscriber, || {
         let pending = served.wire.handle().call_method("ping", &(), CallOptions::new());

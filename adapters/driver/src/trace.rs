@@ -2,7 +2,7 @@
 //! methods, ids and reasons, but no payloads: the `Debug` output of protocol events shows kinds and lengths only.
 //!
 //! A subscriber may use the connection, for example to send the client a log message, and it may panic. So no event is
-//! emitted under the lock: it becomes one of the [`Entries`] there, which are emitted last.
+//! emitted under the lock: it becomes one of the [`Entries`] there, which are emitted later.
 
 use mcp_sansio::{CallId, Cause, IncomingId, Outcome};
 
@@ -40,7 +40,9 @@ enum Entry {
 impl Entry {
     /// Whether a subscriber may want these events. It is not asked, because it may use the connection.
     fn is_enabled() -> bool {
-        tracing::level_enabled!(tracing::Level::DEBUG)
+        use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
+
+        LevelFilter::DEBUG <= STATIC_MAX_LEVEL.min(LevelFilter::current())
     }
 
     fn emit(self) {

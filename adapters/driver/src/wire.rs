@@ -16,7 +16,7 @@ use mcp_sansio::{
     ServerConfig,
 };
 
-use crate::after_unlock::AfterUnlock;
+use crate::after_unlock::{AfterUnlock, OnDrop};
 use crate::calls::Calls;
 use crate::changes::Changes;
 use crate::clock::Clock;
@@ -401,9 +401,8 @@ impl<M: Machine> Wire<M> {
         drop(state);
         drop(retired);
         let entries = after.run(&self.ended);
-        if dispatches {
-            self.dispatch();
-        }
+        // Also if a subscriber of `tracing` panics.
+        let _dispatch = dispatches.then(|| OnDrop(|| self.dispatch()));
         entries.emit();
     }
 
