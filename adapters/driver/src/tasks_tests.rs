@@ -148,6 +148,9 @@ fn a_watcher_without_timeouts_is_replaced() {
     tasks.expire();
     assert_eq!((other.wakes(), other.keep_time()), (1, true));
     // A connection that was dropped does not watch either.
+    stuck.keep_time();
+    let _soon = stuck.begin_task("soon", 5);
+    assert_eq!((stuck.keep_time(), other.keep_time()), (true, false));
     drop(stuck);
     assert!(other.keep_time());
 }
