@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Connection, Counts, RequestContext};
+use crate::dialect::methods::NotificationKind;
 use crate::frame::Frame;
 use crate::handle::{CallId, IncomingId};
 use crate::json::Envelope;
@@ -127,6 +128,38 @@ impl<'c> InFlight<'c> {
                 frame.begins_batch() && !batches.has_room(limits.batches)
             }
         }
+    }
+
+    /// Returns the id of the request in this frame. `None` if its message is no request. The method reads the whole
+    /// message.
+    pub fn request_id<'f>(self, frame: &Frame<'f>) -> Option<Id<'f>> {
+        let config = self.connection.config.connection();
+        let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
+        match classify(&envelope, &config.limits, config.versions()) {
+            Ok(Message::Request { id, .. }) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Returns the id that a cancellation in this frame names, if the peer has no request with this id in flight.
+    /// `None` for any other frame. The method reads the whole message.
+    ///
+    /// A driver that receives messages out of order, as over HTTP, may hold a request back until there is
+    /// [room](Self::has_room_for), and receive its cancellation meanwhile. It drops the request with this
+    /// [id](Self::request_id) then. The machine ignores such a cancellation.
+    pub fn cancelled_before_receipt<'f>(self, frame: &Frame<'f>) -> Option<Id<'f>> {
+        let config = self.connection.config.connection();
+        let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
+        let message = classify(&envelope, &config.limits, config.versions());
+        let Ok(Message::Notification { method, params: Some(params), .. }) = message else {
+            return None;
+        };
+        if NotificationKind::of(&method) != Some(NotificationKind::Cancelled) {
+            return None;
+        }
+        let id = Id::from_literal(params.get("requestId")?, config.limits.id_bytes).ok()?;
+        let is_in_flight = self.connection.dispatcher.messages().is_in_flight(&id);
+        (!is_in_flight).then_some(id)
     }
 
     /// Whether [`handle_timeout`](crate::Server::handle_timeout) has anything to do at this time: an event to return,

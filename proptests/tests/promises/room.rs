@@ -50,6 +50,43 @@ fn only_requests_need_room() {
     }
 }
 
+/// A driver that holds requests back finds the one that a cancellation names. The machine knows those in flight.
+#[test]
+fn the_cancellation_of_a_request_that_waits_has_its_id() {
+    let mut side = ServerSide::ready(Revision::V2025_06_18);
+    let request = |id: &str| format!(r#"{{"id":{id},"jsonrpc":"2.0","method":"x/work"}}"#);
+    let named = |id: &str| {
+        let params = format!(r#"{{"reason":"late","requestId":{id}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","params":{params},"method":"notifications/cancelled"}}"#)
+    };
+    let (a, a_escaped) = (request(r#""a""#), named(r#""\u0061""#));
+    let id = side.server.in_flight().request_id(&Frame::from(&*a)).unwrap();
+    assert_eq!(id.as_wire(), r#""a""#);
+    assert_eq!(side.server.in_flight().request_id(&Frame::from(&*a_escaped)), None);
+    let cancelled = |side: &ServerSide, text: &str| {
+        let id = side.server.in_flight().cancelled_before_receipt(&Frame::from(text));
+        id.map(|id| id.into_owned())
+    };
+    assert_eq!(cancelled(&side, &a_escaped), Some(id.into_owned()), "ids are compared decoded");
+    side.request(&a);
+    assert_eq!(cancelled(&side, &a_escaped), None, "it is in flight");
+    assert!(cancelled(&side, &named("1")).is_some());
+    for other in [
+        named("null"),
+        named("1.5"),
+        named("[]"),
+        request("1"),
+        named("1").replace("cancelled", "progress"),
+        named("1").replace("requestId", "request"),
+        named("1").replace("\"2.0\"", "2"),
+        named("1").replace(r#""jsonrpc""#, r#""id":7,"jsonrpc""#),
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#.into(),
+        String::new(),
+    ] {
+        assert_eq!(cancelled(&side, &other), None, "{other}");
+    }
+}
+
 /// A batch beyond the limit of batches needs room, unless it begins with a response.
 #[test]
 fn a_batch_beyond_the_limit_needs_room() {
