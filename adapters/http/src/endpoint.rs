@@ -23,7 +23,7 @@ use mcp_sansio_tokio::runtime::{clock, spawner};
 use crate::before_message::wait_before;
 use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
-use crate::exchange::{Carried, reply};
+use crate::exchange::{Carried, no_events, reply};
 use crate::http_request::HttpRequest;
 use crate::identify::Sender;
 use crate::one_request::OneRequestWires;
@@ -242,7 +242,7 @@ impl Inner {
                 drop(body);
                 match begun {
                     Some(carried) => Ok(until(carried.respond(&*self.runner).await)),
-                    None => Ok(reply(Reply::empty(202))),
+                    None => Ok(no_events()),
                 }
             }
             Accepted::Listen { session, last_event } => {
@@ -294,7 +294,7 @@ impl Inner {
         self.validator.post_scanned(headers, body, scanned, &tool)
     }
 
-    /// Processes a POST. Returns `None` if the message gets no response.
+    /// Processes a POST. Returns `None` if its request is cancelled before the session has room for it.
     async fn post(
         self: &Arc<Self>,
         destination: Destination,
@@ -331,12 +331,12 @@ impl Inner {
                     // The session may have ended by itself.
                     self.find(session, source.principal)?;
                 }
-                let (accepted, open) = handed_over?;
+                let Some((accepted, open)) = handed_over? else { return Ok(None) };
                 // The connection counts the bytes that it keeps of the body.
                 share.shrink(bytes);
                 Carried::of_post(wire, accepted, share).holding(open)
             }
-            _ => return Ok(None),
+            _ => return Err(Reply::empty(501)),
         };
         Ok(Some(carried))
     }

@@ -248,6 +248,13 @@ fn with_head(head: &ResponseHead, body: ResponseBody) -> Response<ResponseBody> 
     response
 }
 
+/// Builds the response to a request that has no response, because it was cancelled: an event stream without events.
+pub(crate) fn no_events() -> Response<ResponseBody> {
+    let mut response = reply(Reply::empty(200));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response
+}
+
 /// Builds a response that involves no connection.
 pub(crate) fn reply(reply: Reply) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::whole(Bytes::new()));

@@ -185,7 +185,9 @@ impl Inner {
             identify(request, source, access.as_deref());
         }
         let posted = (&*body, scanned, source, request);
-        let (accepted, open) = self.hand_over_to_session(&wire, posted).await?;
+        let Some((accepted, open)) = self.hand_over_to_session(&wire, posted).await? else {
+            return Ok(reply(Reply::empty(202)));
+        };
         let carried = Carried::of_post(wire, accepted, share).holding(open);
         Ok(self.until_expiry(carried.respond(&*self.runner).await, access.as_deref()))
     }

@@ -243,12 +243,12 @@ impl Inner {
     }
 
     /// Passes a body to a session. A single request other than `ping` waits until the connection has room; every
-    /// other body is accepted at once.
+    /// other body is accepted at once. Returns `None` if the request is cancelled while it waits.
     pub(crate) async fn hand_over_to_session<'b>(
         &self,
         wire: &Arc<Wire<Server>>,
         (body, scanned, source, request): Posted<'_, 'b>,
-    ) -> Result<Begun, Reply> {
+    ) -> Result<Option<Begun>, Reply> {
         let admitted = self.admit_to_session(source, request, body)?;
         let mut begin = |entry| {
             let posted = (body, &mut *scanned, source, &mut *request);
@@ -266,7 +266,11 @@ impl Inner {
                 begun = begin(PostEntry::Always);
             }
         }
-        begun.map_err(|_| self.no_session())
+        match begun {
+            Ok(begun) => Ok(Some(begun)),
+            Err(PostRefused::Cancelled) => Ok(None),
+            Err(_) => Err(self.no_session()),
+        }
     }
 }
 

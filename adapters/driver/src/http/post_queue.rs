@@ -7,7 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use mcp_sansio::{Frames, Limits, Phase, Server};
+use mcp_sansio::event::Id;
+use mcp_sansio::{Frame, Frames, Limits, Phase, Server};
 
 use crate::machine::Machine;
 use crate::wire::{State, Wire};
@@ -32,15 +33,27 @@ pub enum PostRefused {
     Closed,
     /// There is no room at the moment: wait for [`Wire::post_room`].
     NoRoom,
+    /// The client cancelled the request while it waited.
+    Cancelled,
 }
 
 /// The POSTs that wait, in order of arrival.
 #[derive(Default)]
 pub(super) struct PostQueue {
-    waiting: VecDeque<(u64, Waker)>,
+    waiting: VecDeque<Waiting>,
     next_place: u64,
     /// The number of requests and kept bytes when the first POST last found no room.
     seen: (usize, usize),
+}
+
+/// A POST that waits.
+struct Waiting {
+    place: u64,
+    /// The id of its request.
+    id: Option<Id<'static>>,
+    /// Whether the client has cancelled the request. Its future is ready, and removes this entry.
+    is_cancelled: bool,
+    waker: Waker,
 }
 
 impl PostQueue {
@@ -48,16 +61,27 @@ impl PostQueue {
         self.waiting.is_empty()
     }
 
+    /// Returns the POST that is accepted next.
+    fn first(&self) -> Option<&Waiting> {
+        self.waiting.iter().find(|waiting| !waiting.is_cancelled)
+    }
+
     fn is_next(&self, place: Option<u64>) -> bool {
-        self.waiting.front().is_none_or(|(first, _)| Some(*first) == place)
+        self.first().is_none_or(|first| Some(first.place) == place)
     }
 
     fn position(&self, place: u64) -> Option<usize> {
-        self.waiting.binary_search_by_key(&place, |(place, _)| *place).ok()
+        self.waiting.binary_search_by_key(&place, |waiting| waiting.place).ok()
+    }
+
+    fn get_mut(&mut self, place: u64) -> Option<&mut Waiting> {
+        let at = self.position(place)?;
+        self.waiting.get_mut(at)
     }
 }
 
-/// A future that is ready when there is room for a POST. It keeps the place in the queue until it is dropped.
+/// A future that is ready when there is room for a POST, or when its request is cancelled. It keeps the place in the
+/// queue until it is dropped.
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct PostRoom<'b> {
     wire: Arc<Wire<Server>>,
@@ -75,7 +99,7 @@ impl PostRoom<'_> {
 impl Wire<Server> {
     /// Returns a future that is ready when there is room for a POST that was refused with
     /// [`NoRoom`](PostRefused::NoRoom). POSTs are accepted in order of arrival. Pass the POST to
-    /// [`post`](Self::post) before this future is dropped.
+    /// [`post`](Self::post) before this future is dropped: it refuses a request that was cancelled meanwhile.
     pub fn post_room<'b>(self: &Arc<Self>, body: &'b [u8]) -> PostRoom<'b> {
         PostRoom { wire: Arc::clone(self), body, place: None }
     }
@@ -88,24 +112,34 @@ impl Future for PostRoom<'_> {
         let Self { wire, body, place } = &mut *self;
         let mut state = wire.lock();
         let has_room = state.may_enter(body, &wire.limits, *place);
-        let counts = state.machine.in_flight().counts();
+        let in_flight = state.machine.in_flight();
+        let counts = in_flight.counts();
+        let id = match *place {
+            Some(_) => None,
+            None => Frames::of(body, &wire.limits)
+                .next()
+                .and_then(|frame| Some(in_flight.request_id(&frame)?.into_owned())),
+        };
         let queue = state.http.transport.get_or_insert_default();
-        let own = match place.and_then(|place| queue.position(place)) {
-            Some(at) => queue.waiting.get_mut(at).map(|(_, waker)| waker),
+        let (mut old, mut is_cancelled) = (None, false);
+        match place.and_then(|place| queue.get_mut(place)) {
+            Some(own) => {
+                is_cancelled = own.is_cancelled;
+                old = Some(std::mem::replace(&mut own.waker, context.waker().clone()));
+            }
             None => {
                 queue.next_place += 1;
-                *place = Some(queue.next_place);
-                queue.waiting.push_back((queue.next_place, context.waker().clone()));
-                None
+                let (own, waker) = (queue.next_place, context.waker().clone());
+                queue.waiting.push_back(Waiting { place: own, id, is_cancelled, waker });
+                *place = Some(own);
             }
-        };
-        let old = own.map(|own| std::mem::replace(own, context.waker().clone()));
+        }
         if queue.is_next(*place) {
             queue.seen = (counts.inbound, counts.kept_bytes);
         }
         drop(state);
         drop(old);
-        if has_room { Poll::Ready(()) } else { Poll::Pending }
+        if has_room || is_cancelled { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -116,7 +150,7 @@ impl Drop for PostRoom<'_> {
         let Some(queue) = &mut state.http.transport else { return };
         let own = queue.position(place).and_then(|at| queue.waiting.remove(at));
         // There may be room for the next POST as well.
-        let next = queue.waiting.front().map(|(_, waker)| waker.clone());
+        let next = queue.first().map(|first| first.waker.clone());
         if queue.waiting.is_empty() {
             state.http.transport = None;
         }
@@ -144,13 +178,37 @@ impl State<Server> {
         let is_next = self.http.transport.as_ref().is_none_or(|queue| queue.is_next(place));
         is_next && Frames::of(body, limits).next().is_none_or(has_room)
     }
+
+    /// Whether the request at this place in the queue was cancelled.
+    pub(super) fn is_cancelled(&mut self, place: u64) -> bool {
+        let queue = self.http.transport.as_mut();
+        queue.and_then(|queue| queue.get_mut(place)).is_some_and(|waiting| waiting.is_cancelled)
+    }
+
+    /// Cancels the waiting request that this frame names. Returns whether there is one.
+    pub(super) fn cancels_waiting(&mut self, frame: &Frame<'_>) -> bool {
+        if !self.http.waits_for_room() {
+            return false;
+        }
+        let Some(id) = self.machine.in_flight().cancelled_before_receipt(frame) else {
+            return false;
+        };
+        let Some(queue) = &mut self.http.transport else { return false };
+        let is_named =
+            |waiting: &&mut Waiting| !waiting.is_cancelled && waiting.id.as_ref() == Some(&id);
+        let Some(named) = queue.waiting.iter_mut().find(is_named) else { return false };
+        named.is_cancelled = true;
+        // When the task of the POST drops its future, it wakes the next POST.
+        self.after.wake([named.waker.clone()]);
+        true
+    }
 }
 
 impl<M: Machine> State<M> {
     /// Wakes the first POST of the queue if it may have room now.
     pub(super) fn wake_posts(&mut self) {
         let Some(queue) = &mut self.http.transport else { return };
-        let Some((_, waker)) = queue.waiting.front() else { return };
+        let Some(Waiting { waker, .. }) = queue.first() else { return };
         let counts = self.machine.in_flight().counts();
         let (inbound, bytes) = queue.seen;
         let is_closed = self.machine.phase() == Phase::Closed;
@@ -158,5 +216,26 @@ impl<M: Machine> State<M> {
             self.after.wake([waker.clone()]);
             queue.seen = (counts.inbound, counts.kept_bytes);
         }
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+
+    /// A cancelled POST keeps its place until its task has noticed, and holds up no other.
+    #[test]
+    fn a_cancelled_post_is_not_next() {
+        let mut queue = PostQueue::default();
+        for place in 1..=3 {
+            let waker = Waker::noop().clone();
+            queue.waiting.push_back(Waiting { place, id: None, is_cancelled: place == 1, waker });
+        }
+        let next = |queue: &PostQueue| (1..=4).find(|place| queue.is_next(Some(*place)));
+        assert_eq!(next(&queue), Some(2));
+        queue.waiting.pop_front();
+        assert_eq!((next(&queue), queue.position(3)), (Some(2), Some(1)));
+        queue.waiting.clear();
+        assert!(queue.is_next(None) && queue.is_empty());
     }
 }

@@ -117,6 +117,9 @@ impl Wire<Server> {
             return Err(PostRefused::Closed);
         }
         let place = if let PostEntry::Waited(place) = entry { Some(place) } else { None };
+        if place.is_some_and(|place| state.is_cancelled(place)) {
+            return Err(PostRefused::Cancelled);
+        }
         if entry != PostEntry::Always && !state.may_enter(body, &self.limits, place) {
             return Err(PostRefused::NoRoom);
         }
@@ -155,6 +158,9 @@ impl Wire<Server> {
         let mut may_inline = state.http.inline.is_none() && state.jobs.is_inline();
         let mut inline = None;
         for frame in Frames::of(body, &self.limits) {
+            if state.cancels_waiting(&frame) {
+                continue;
+            }
             let bytes = frame.bytes().len();
             may_inline &= frame.is_last();
             let event = state.machine.receive_scanned(frame, scanned, received, &mut state.out);

@@ -190,7 +190,8 @@ pub(crate) fn post(fields: &str, body: &str) -> String {
     format!("POST /mcp HTTP/1.1\r\n{usual}\r\n{fields}Content-Length: {length}\r\n\r\n{body}")
 }
 
-fn call(id: u32, tool: &str, text: &str, meta: &Value) -> String {
+/// Returns the body of a call in a session.
+pub(crate) fn call(id: u32, tool: &str, text: &str, meta: &Value) -> String {
     let params = json!({"name": tool, "arguments": {"text": text}, "_meta": meta});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_sansio_http::EndpointOptions;
-use serde_json::json;
+use mcp_sansio_http::{EndpointOptions, OneStreamPaths};
+use serde_json::{Value, json};
 
 use crate::http::kit::{Served, server_config, soon};
-use crate::http::raw::{Raw, legacy, post, text_of};
+use crate::http::raw::{Raw, call, legacy, post, text_of};
 
 /// One tokio task keeps the time of all sessions, and ends with the last of them.
 #[tokio::test]
@@ -55,7 +55,15 @@ async fn a_session_costs_no_task() {
 async fn narrow() -> Served {
     let mut config = server_config();
     config.connection.limits.connection_bytes = 20_000;
-    Served::with(config, EndpointOptions::new(), Duration::ZERO).await
+    let mut options = EndpointOptions::new();
+    options.one_stream = Some(OneStreamPaths::default());
+    Served::with(config, options, Duration::ZERO).await
+}
+
+/// Returns the cancellation of a request.
+fn cancel(id: &Value) -> String {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        .to_string()
 }
 
 /// Waits until this many requests are open.
@@ -141,4 +149,88 @@ async fn a_post_that_waits_can_go() {
     assert_eq!(first.answer().await.status(), "200");
     assert_eq!(last.answer().await.status(), "404");
     served.is_quiet().await;
+}
+
+/// A request that is cancelled while it waits for room never reaches the handler. Its response is an event stream
+/// without events, and the requests behind it keep their order.
+///
+/// Pain 3
+///
+/// Proves L-CANCEL-05, L-CANCEL-06.
+#[tokio::test]
+async fn a_post_that_waits_can_be_cancelled() {
+    let mut served = narrow().await;
+    let mut first = Raw::connect(served.address).await;
+    let session = first.initialize("2025-06-18").await;
+    first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
+    assert!(served.log.next().await.starts_with("at the gate a"));
+    let mut others = Vec::new();
+    for (number, text) in (2..5_u32).zip(["b", "c", "d"]) {
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(legacy(&session, number, "gate", &text.repeat(6_000))).await;
+        has_open(&served, number as usize).await;
+        others.push(raw);
+    }
+    let mut canceller = Raw::connect(served.address).await;
+    let field = format!("Mcp-Session-Id: {session}\r\n");
+    // The id is a number, and no request has the id 9.
+    for id in [json!("3"), json!(9)] {
+        canceller.send(post(&field, &cancel(&id))).await;
+        assert_eq!(canceller.answer().await.status(), "202");
+    }
+    has_open(&served, 4).await;
+    // One in the middle, and then the first one that waits.
+    for (number, place) in [(3, 1), (2, 0)] {
+        canceller.send(post(&field, &cancel(&json!(number)))).await;
+        assert_eq!(canceller.answer().await.status(), "202");
+        let answer = others.remove(place).answer().await;
+        assert_eq!((answer.status(), &*answer.body), ("200", ""));
+        assert_eq!(answer.field("content-type"), Some("text/event-stream"));
+    }
+    has_open(&served, 2).await;
+    served.script.gate.add_permits(2);
+    assert_eq!(first.answer().await.status(), "200");
+    let last = others.remove(0).answer().await;
+    assert!(text_of(&last.json()).starts_with("through d"));
+    has_open(&served, 0).await;
+    let mut order = Vec::new();
+    while order.len() < 3 {
+        let line = served.log.next().await;
+        let is_it = line.starts_with("at the gate") || line.starts_with("through");
+        order.extend(is_it.then(|| line[..line.len() - 5_999].to_owned()));
+    }
+    assert_eq!(order, ["through a", "at the gate d", "through d"]);
+}
+
+/// The same for a client of 2024-11-05, whose POST has no body in its response.
+///
+/// Pain 3
+#[tokio::test]
+async fn a_message_that_waits_can_be_cancelled() {
+    let mut served = narrow().await;
+    let mut events = Raw::connect(served.address).await;
+    events.send("GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n").await;
+    events.head().await;
+    let endpoint = events.chunk().await;
+    let path = endpoint.split("data: ").nth(1).unwrap().trim().to_owned();
+    let send = |message: &str| post("", message).replacen("/mcp", &path, 1);
+    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(send(&initialize.to_string())).await;
+    assert_eq!(raw.answer().await.status(), "202");
+    events.chunk().await;
+    raw.send(send(&call(1, "gate", &"a".repeat(6_000), &json!({})))).await;
+    assert_eq!(raw.answer().await.status(), "202");
+    assert!(served.log.next().await.starts_with("at the gate a"));
+    let mut waiting = Raw::connect(served.address).await;
+    waiting.send(send(&call(2, "gate", &"b".repeat(6_000), &json!({})))).await;
+    has_open(&served, 2).await;
+    raw.send(send(&cancel(&json!(2)))).await;
+    assert_eq!(raw.answer().await.status(), "202");
+    assert_eq!(waiting.answer().await.status(), "202");
+    has_open(&served, 1).await;
+    served.script.gate.add_permits(1);
+    assert!(events.chunk().await.contains("through a"));
+    has_open(&served, 0).await;
 }
