@@ -201,7 +201,10 @@ impl<C: Recycle> Messages<C> {
         let route = route.unwrap_or(Route::Call(call));
         let put = if hold {
             let waiting = Waiting { route, call: Some(call), is_wanted: true };
-            self.queue.hold(limits.held_bytes, waiting, write).map(Sent::Queued)
+            let put = self.queue.hold(limits.held_bytes, waiting, write).map(Sent::Queued);
+            // The elicitation begins when the request is released, which checks again that its id is new.
+            answer_context.elicitation = None;
+            put
         } else {
             let put = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), write);
             if put.is_ok() {

@@ -6,6 +6,7 @@ use mcp_sansio::config::Relay;
 use mcp_sansio::error::NotifyError;
 use mcp_sansio::event::UnmatchedCause;
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::{ElicitParams, method};
 use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{
     CallError, CallOptions, ClientEvent, Outbox, Outboxes, Outcome, Phase, Revision, Route,
@@ -38,15 +39,39 @@ fn held_messages_are_sent_in_order_after_the_handshake() {
     assert!(matches!(side.receive(&result), Some(ClientEvent::Connected(_))));
     assert_eq!(side.client.in_flight().counts().held_bytes, 0);
     let sent = side.sent();
-    let methods: Vec<&str> = sent.iter().map(|message| method(message)).collect();
+    let methods: Vec<&str> = sent.iter().map(|message| method_of(message)).collect();
     assert_eq!(methods[..2], ["notifications/initialized", "x/big"]);
     assert_eq!(methods[2..], ["x/call"; 20]);
     // From here on the usual limit applies.
     assert!(side.client.notify_method("x/big", &params, None, &mut side.out).is_err());
 }
 
-fn method(message: &str) -> &str {
+fn method_of(message: &str) -> &str {
     message.split("\"method\":\"").nth(1).unwrap().split('"').next().unwrap()
+}
+
+/// A visit to a URL that is requested before the client is ready is requested afterwards.
+///
+/// Proves L-LIFE-08.
+#[test]
+fn a_visit_can_be_requested_before_the_client_is_ready() {
+    let mut side = ServerSide::with(config::server());
+    let initialize = INITIALIZE.replace(r#""sampling":{}"#, r#""elicitation":{"url":{}}"#);
+    assert!(matches!(side.receive(&initialize), Some(ServerEvent::Opened(_))));
+    _ = side.sent();
+    let params = ElicitParams::url("m", "https://x/", "e");
+    let (now, options) = (side.now, CallOptions::new());
+    side.server.call::<method::Elicit>(&params, options, now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x/","elicitationId":"e"}}"#
+        ]
+    );
+    let completed = side.server.notifications().elicitation_complete("e", &mut side.out);
+    assert_eq!(completed, Ok(Delivery::Sent));
 }
 
 #[test]
@@ -125,7 +150,7 @@ fn a_call_that_is_held_cannot_be_answered() {
     assert!(side.server.in_flight().is_pending(call));
     assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
     assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
-    assert_eq!(method(&side.sent()[1]), "roots/list");
+    assert_eq!(method_of(&side.sent()[1]), "roots/list");
     assert!(matches!(side.receive(answer), Some(ServerEvent::CallEnded(_))));
 }
 
@@ -176,7 +201,7 @@ fn a_held_call_times_out_and_is_never_sent() {
     assert_eq!(side.client.revision(), Some(Revision::V2025_11_25));
     let sent = side.sent();
     assert_eq!(
-        sent.iter().map(|message| method(message)).collect::<Vec<_>>(),
+        sent.iter().map(|message| method_of(message)).collect::<Vec<_>>(),
         ["notifications/initialized", "x/two"]
     );
 }
