@@ -35,7 +35,8 @@ impl Batch {
         if self.index == self.count {
             return None;
         }
-        let mut scanner = Scanner::new(bytes, u8::MAX);
+        // Brackets are only counted: the check has read everything that is not too deep.
+        let mut scanner = Scanner::new(bytes, 0);
         let (start, _) = scanner.next(self.at);
         let end = scanner.value(start, 0).ok()?;
         // Skips the separator or the closing bracket, with the white space in front of it.

@@ -246,6 +246,30 @@ fn a_broken_element_costs_its_neighbours_nothing() {
     assert_eq!((violation.kind, violation.answered), (ViolationKind::TooDeep, true));
 }
 
+/// A defect inside an element that is too deep affects no other element either, for any limit of the depth.
+///
+/// Proves L-BATCH-05.
+#[test]
+fn a_defect_below_the_depth_limit_ends_no_batch() {
+    let ping = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let mut config = config::server();
+    config.connection.limits.depth = 32;
+    let limits = config.connection.limits.clone();
+    for levels in [31, 32, 33, 127, 128, 129] {
+        let deep = format!("{}x{}", "[".repeat(levels), "]".repeat(levels));
+        let mut side = ServerSide::ready_with(config.clone(), Revision::V2025_03_26);
+        let batch = format!("[{},{deep},{}]", ping(1), ping(2));
+        for frame in mcp_sansio::Frames::of(batch.as_bytes(), &limits) {
+            _ = side.server.receive(frame, side.now, &mut side.out);
+        }
+        let sent = side.sent();
+        let pongs =
+            r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
+        // The text of an element that is not too deep is checked, so the whole line is broken.
+        assert_eq!(sent, if levels < 33 { vec![] } else { vec![pongs] }, "{levels}");
+    }
+}
+
 /// Pain 54: the version is checked, unless the check is disabled for a peer.
 #[test]
 fn the_version_may_be_wrong_where_that_is_allowed() {
