@@ -129,24 +129,30 @@ impl Batches {
     }
 
     /// Adds a response. Fails if more than `limit` bytes would wait.
+    ///
+    /// A request whose id is longer than `longest_id`, or collides too often in the index, was refused, so its id is not
+    /// kept: a second request with the same id is refused for the same reason.
     pub(super) fn append(
         &mut self,
         place: SlotKey,
-        limit: usize,
+        (limit, longest_id): (usize, usize),
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
-        let others = self.bytes;
+        let waiting = self.bytes;
         let Some(batch) = self.table.get_mut(place) else { return Ok(()) };
-        let room = limit.saturating_sub(others).saturating_add(batch.bytes);
+        // The queue counts its responses, which `waiting` includes.
+        let room = limit.saturating_sub(waiting).saturating_add(batch.answers.len());
         batch.answers.append(room, (), b"", write)?;
         let length = batch.answers.last_length();
         let mut bytes = length;
         let unsent = batch.answers.unsent();
         let answer = unsent.get(unsent.len() - length..).unwrap_or_default();
         let id = written(answer, Member::Id);
-        if !matches!(id, "" | "null") {
-            bytes += id.len() + ID_BYTES;
-            batch.ids.push(self.answered.insert_twin(&Id::trusted(id), |()| {}));
+        let is_kept = !matches!(id, "" | "null") && id.len() <= longest_id;
+        let id = Id::trusted(id);
+        if is_kept && self.answered.look_up(&id) != Lookup::Crowded {
+            bytes += id.as_wire().len() + ID_BYTES;
+            batch.ids.push(self.answered.insert_twin(&id, |()| {}));
         }
         batch.bytes += bytes;
         self.bytes += bytes;

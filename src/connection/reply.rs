@@ -86,7 +86,10 @@ impl<C: Recycle> Messages<C> {
             }
         };
         match exchange.batch {
-            Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            Some(batch) => {
+                let limits = &cx.config.limits;
+                batches.append(batch, (limits.outbox_bytes, limits.id_bytes), write)?;
+            }
             None => send(cx.out, Route::Exchange(id), SentMessage::Result, write)?,
         }
         Ok(())
@@ -137,7 +140,10 @@ impl<C: Recycle> Messages<C> {
             Ok(())
         };
         match exchange.batch {
-            Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            Some(batch) => {
+                let limits = &cx.config.limits;
+                batches.append(batch, (limits.outbox_bytes, limits.id_bytes), write)?;
+            }
             None => send(cx.out, Route::Exchange(id), SentMessage::Error(code), write)?,
         }
         for elicitation in &elicitations {
@@ -232,18 +238,25 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Responds to a request that is in no table, in its batch or on its route. Returns whether the response was
-    /// written.
+    /// written. A response without room in its batch is a message of its own, except over HTTP, where the responses to
+    /// a batch end their stream together.
     pub(super) fn answer_into(
         &mut self,
         cx: &mut Cx<'_, '_>,
         (batch, route): (Option<SlotKey>, Route),
         sent: SentMessage<'_>,
-        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
         let Some(batch) = batch else { return self.send_own(cx, route, sent, write) };
         let limits = &cx.config.limits;
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
-        self.incoming.batches.append(batch, room, write).is_ok()
+        let put = self.incoming.batches.append(batch, (room, limits.id_bytes), &write);
+        match put {
+            Err(EncodeError::Full) if !matches!(route, Route::Stream(_)) => {
+                self.send_own(cx, route, sent, write)
+            }
+            put => put.is_ok(),
+        }
     }
 
     /// Responds to `server/discover`, which is in no table. Returns whether the response was written.

@@ -155,6 +155,27 @@ impl Crowded {
     }
 }
 
+/// The long ids of refused requests in batches leave no memory behind.
+#[test]
+fn long_ids_in_batches_are_not_kept() {
+    let mut side = ServerSide::ready(Revision::V2025_03_26);
+    let limits = Limits::default();
+    let ping = |id: usize| request(&id.to_string(), "ping", "");
+    let ((), bytes) = held(|| {
+        for pings in 0..20 {
+            let mut elements: Vec<String> = (0..pings).map(ping).collect();
+            elements.push(request(&format!("\"{}\"", "A".repeat(100_000)), "x/work", ""));
+            let batch = format!("[{}]", elements.join(","));
+            for frame in Frames::of(batch.as_bytes(), &limits) {
+                _ = side.server.receive(frame, side.now, &mut side.out);
+            }
+            assert!(side.sent()[0].contains("AAA"), "the refusal has the id");
+        }
+        side.out.release();
+    });
+    assert!(bytes < 100_000, "{bytes} bytes");
+}
+
 /// All at once: a server whose tables are all full holds no more than the sum of the formula.
 #[test]
 fn a_server_with_full_tables_matches_the_memory_formula() {

@@ -19,10 +19,11 @@ pub(super) fn request(id: &str, method: &str, params: &str) -> String {
 type Pile = (&'static str, fn() -> ServerSide);
 
 /// The state that clients can pile up.
-const PILES: [Pile; 13] = [
+const PILES: [Pile; 14] = [
     ("requests in flight", requests),
     ("requests whose ids collide", colliding),
     ("batches that wait for one answer", batches),
+    ("batched answers whose ids collide", colliding_answers),
     ("subscriptions to resources", subscriptions),
     ("subscriptions", listens),
     ("subscriptions with changes that find no room", changes),
@@ -93,6 +94,24 @@ fn batches() -> ServerSide {
         for element in 1..limits.batch_elements {
             elements.push(request(&format!("\"{batch}-{element}\""), "ping", "{}"));
         }
+        let text = format!("[{}]", elements.join(","));
+        for frame in mcp_sansio::Frames::of(text.as_bytes(), &limits) {
+            _ = side.server.receive(frame, side.now, &mut side.out);
+        }
+        assert_eq!(side.sent(), [""; 0], "the answers wait");
+    }
+    side
+}
+
+/// Pings with colliding ids, whose answers wait for other answers of their batches. Most pings are refused.
+fn colliding_answers() -> ServerSide {
+    let mut side = ready();
+    let limits = Limits::default();
+    let mut ids = colliding_ids();
+    for batch in 0..3 {
+        let mut elements = vec![request(&format!("\"{batch}\""), "x/work", "{}")];
+        let pings = ids.by_ref().take(limits.batch_elements as usize - 1);
+        elements.extend(pings.map(|id| request(&id.to_string(), "ping", "{}")));
         let text = format!("[{}]", elements.join(","));
         for frame in mcp_sansio::Frames::of(text.as_bytes(), &limits) {
             _ = side.server.receive(frame, side.now, &mut side.out);

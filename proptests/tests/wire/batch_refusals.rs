@@ -95,6 +95,38 @@ fn a_batch_without_room_is_not_sent() {
     assert_eq!(side.outcomes(), []);
 }
 
+/// The machine answers every request of a batch: what finds no room among the answers of its batch is sent alone.
+#[test]
+fn a_refusal_without_room_in_its_batch_is_sent_alone() {
+    let mut config = config::server();
+    let limits = &mut config.connection.limits;
+    (limits.outbox_bytes, limits.reserve_bytes, limits.batches) = (1_000, 1_000, 0);
+    let limits = limits.clone();
+    let mut side = ServerSide::ready_with(config, BATCHED);
+    let request = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#);
+    let batch = format!("[{}]", (10..40).map(request).collect::<Vec<_>>().join(","));
+    let (mut sent, mut refused) = (Vec::new(), 0);
+    for frame in Frames::of(batch.as_bytes(), &limits) {
+        match side.server.receive(frame, side.now, &mut side.out) {
+            Some(ServerEvent::Violation(violation)) if violation.answered => refused += 1,
+            other => panic!("{other:?}"),
+        }
+        sent.extend(side.sent());
+    }
+    let together = sent.iter().filter(|message| message.starts_with('[')).count();
+    let lengths: Vec<usize> = sent.iter().map(String::len).collect();
+    assert!(together == 1 && 5 < sent.len(), "{lengths:?}");
+    let answered = |id: usize| sent.iter().any(|text| text.contains(&format!(r#""id":{id},"#)));
+    assert!(refused == 30 && (10..40).all(answered), "{sent:?}");
+    // A ping is answered as well.
+    let filler = (10..40).map(request).collect::<Vec<_>>().join(",");
+    for frame in Frames::of(format!("[{filler},{}]", ping(7)).as_bytes(), &limits) {
+        _ = side.server.receive(frame, side.now, &mut side.out);
+        sent.extend(side.sent());
+    }
+    assert!(sent.contains(&pong(7)), "{sent:?}");
+}
+
 /// The typed methods of a batch add the same messages as the methods by name.
 #[test]
 fn typed_messages_of_a_batch_are_checked_and_written() {
