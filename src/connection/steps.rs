@@ -329,12 +329,17 @@ impl Calls {
 
 /// # Effects of time and of the handshake
 impl Calls {
-    /// Polls every task whose poll is due. Returns the event of the next task whose lifetime has expired.
+    /// Polls every task whose poll is due, and sends the requests that are to be sent again. Returns the event of the
+    /// next task whose lifetime has expired.
     pub(super) fn next_poll(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while let Some(place) = self.messages.outgoing.take_poll(cx.now()) {
             let due = self.step(cx, (CallId(place), false), |state, at| match state {
                 CallState::Task(task) => task.due(at),
-                _ => Next::On(None),
+                state => {
+                    // Without room it is scheduled again, for later, so the loop ends.
+                    state.send_again(at);
+                    Next::On(None)
+                }
             });
             if let Some(ForRole::Event(event)) = due {
                 return Some(event);

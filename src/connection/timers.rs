@@ -199,13 +199,6 @@ impl Dispatcher {
                 Owner::Abandoned => {
                     forget_abandoned(&mut calls.messages, &mut calls.index, cx, call);
                 }
-                _ if calls.messages.outgoing.is_retry_due(place, now) => {
-                    // Both success and lack of room move its deadline, so the loop ends.
-                    _ = calls.step(cx, (call, false), |state, at| -> Next<'static, CallState> {
-                        state.send_again(at);
-                        Next::On(None)
-                    });
-                }
                 Owner::Interest => {
                     _ = calls.leave(call);
                     calls.messages.drop(cx, call, GivenUp::TimedOut, None);

@@ -83,7 +83,8 @@ struct Timers {
     idle: Option<Duration>,
     idle_at: Option<Instant>,
     total_at: Option<Instant>,
-    /// The time at which the request is to be sent again.
+    /// The real time at which the request is to be sent again. It is in the heap of polls: the delay only paces
+    /// requests, so it does not pause with the clock.
     retry_at: Option<Instant>,
     /// The total pause of the clock when the request was created. `pause` is the maximum further pause.
     lag: Duration,
@@ -92,9 +93,9 @@ struct Timers {
 }
 
 impl Timers {
-    /// Returns the earliest time at which the request needs attention.
+    /// Returns the time of the clock at which the request expires.
     fn deadline(&self) -> Option<Instant> {
-        [self.idle_at, self.total_at, self.retry_at].into_iter().flatten().min()
+        Instant::earlier(self.idle_at, self.total_at)
     }
 }
 
@@ -297,18 +298,17 @@ impl<O: Recycle> Outgoing<O> {
     pub(crate) fn wait(&mut self, place: SlotKey, wait: Wait, now: Option<Instant>) {
         // Without a time, the clock is paused or the timers are dated later.
         let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
+        if let Wait::Response | Wait::Retry(_) | Wait::End = wait {
+            self.schedule_retry(place, wait, now);
+        }
         let Some(request) = self.requests.get_mut(place) else { return };
         let timers = &mut request.timers;
         match wait {
             Wait::Response => {
-                timers.retry_at = None;
                 timers.idle_at = timers.idle.map(|idle| time + idle);
             }
-            Wait::Retry(after) => {
-                timers.idle_at = None;
-                timers.retry_at = after.map(|after| time + after);
-            }
-            Wait::End => timers.retry_at = None,
+            Wait::Retry(_) => timers.idle_at = None,
+            Wait::End => {}
             Wait::Forever => (timers.idle, timers.idle_at) = (None, None),
             Wait::Task => {
                 (timers.idle, timers.idle_at) = (None, None);
@@ -336,13 +336,30 @@ impl<O: Recycle> Outgoing<O> {
         self.retime(place);
     }
 
+    /// Schedules or cancels the time at which a request is sent again. Without a time, the delay begins when the clock
+    /// stopped.
+    fn schedule_retry(&mut self, place: SlotKey, wait: Wait, now: Option<Instant>) {
+        let at = match wait {
+            Wait::Retry(Some(after)) => Some(now.unwrap_or_else(|| self.clock.last()) + after),
+            _ => None,
+        };
+        let Some(request) = self.requests.get_mut(place) else { return };
+        let before = core::mem::replace(&mut request.timers.retry_at, at);
+        match at {
+            Some(at) => self.poll_at(place, at),
+            None if before.is_some() => self.stop_polling(place),
+            None => {}
+        }
+    }
+
     /// Passes the current time to the requests that were created without one.
     pub(crate) fn date(&mut self, now: Instant) {
-        let time = self.clock.at(now);
+        let (time, lag) = (self.clock.at(now), self.clock.lag(now));
         while self.has_undated() {
             let Some((place, total)) = self.few.undated.pop_front() else { return };
             if let Some(request) = self.requests.get_mut(place) {
                 let timers = &mut request.timers;
+                timers.lag = lag;
                 timers.idle_at = timers.idle.map(|idle| time + idle);
                 timers.total_at = total.map(|total| time + total).or(timers.total_at);
                 self.retime(place);
@@ -394,12 +411,6 @@ impl<O: Recycle> Outgoing<O> {
         deadline.is_some_and(|deadline| deadline <= self.clock.at(now))
     }
 
-    /// Whether a request is to be sent again now.
-    pub(crate) fn is_retry_due(&self, place: SlotKey, now: Instant) -> bool {
-        let retry_at = self.requests.get(place).and_then(|request| request.timers.retry_at);
-        retry_at.is_some_and(|retry_at| retry_at <= self.clock.at(now))
-    }
-
     /// Returns the timer of a due request that expired first; of simultaneous ones, the total timer, which progress
     /// cannot move.
     pub(crate) fn expired(&self, place: SlotKey) -> Expired {
@@ -437,7 +448,7 @@ impl<O: Recycle> Outgoing<O> {
         self.few.polls.first().map(|(at, _)| at)
     }
 
-    /// Removes and returns the next request whose poll is due.
+    /// Removes and returns the next request whose poll is due, or that is to be sent again.
     pub(crate) fn take_poll(&mut self, now: Instant) -> Option<SlotKey> {
         while let Some((_, index)) = self.few.polls.first().filter(|(at, _)| *at <= now) {
             self.few.polls.clear(index);

@@ -8,7 +8,7 @@ const IDLE: Duration = Duration::from_secs(7);
 const TOTAL: Duration = Duration::from_secs(30);
 const PERSON: Duration = Duration::from_secs(50);
 
-/// A request of the model: its timers as times of the clock that can pause.
+/// A request of the model: its timers as times of the clock that can pause, and the real time of its retry.
 #[derive(Clone, Debug)]
 struct Modelled {
     place: SlotKey,
@@ -26,7 +26,7 @@ struct Modelled {
 
 impl Modelled {
     fn due(&self) -> Option<Instant> {
-        [self.idle_at, self.total_at, self.retry_at].into_iter().flatten().min()
+        [self.idle_at, self.total_at].into_iter().flatten().min()
     }
 }
 
@@ -68,12 +68,12 @@ fn check(outgoing: &Outgoing<u32>, model: &[Modelled], clock: &ModelClock, step:
     for one in model {
         let is_due = one.due().is_some_and(|due| due <= shows);
         assert_eq!(outgoing.is_due(one.place, real), is_due, "step {step}");
-        let retries = one.retry_at.is_some_and(|at| at <= shows);
-        assert_eq!(outgoing.is_retry_due(one.place, real), retries, "step {step}");
         assert_eq!(outgoing.find(one.id), Some(one.place), "step {step}");
         let timers = (true, one.idle_at.is_some(), one.pause.is_some());
         assert_eq!(outgoing.checked_timers(one.place), timers, "step {step}");
     }
+    let first_retry = model.iter().filter_map(|one| one.retry_at).min();
+    assert_eq!(outgoing.next_poll(), first_retry, "step {step}");
     let uncounted = model.iter().filter(|one| one.is_uncounted).count();
     assert_eq!(outgoing.counted() as usize, model.len() - uncounted, "step {step}");
     assert_eq!(outgoing.is_quiet(), model.iter().all(|one| one.is_quiet), "step {step}");
@@ -96,7 +96,7 @@ fn change(
         }
         2 => {
             outgoing.wait(place, Wait::Retry(Some(IDLE)), now);
-            (one.idle_at, one.retry_at) = (None, Some(shows + IDLE));
+            (one.idle_at, one.retry_at) = (None, Some(real + IDLE));
         }
         3 => {
             outgoing.wait(place, Wait::End, now);
@@ -203,6 +203,20 @@ fn due_requests_match_a_scan_of_all_requests() {
         }
         check(&outgoing, &model, &clock, step);
     }
+}
+
+/// A pause of the clock before a request does not count for it, also if its time becomes known later.
+#[test]
+fn an_undated_request_counts_only_later_pauses() {
+    let at = |seconds| Instant::EPOCH + Duration::from_secs(seconds);
+    let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
+    outgoing.clock_mut().set_stopped(true, at(0));
+    outgoing.clock_mut().set_stopped(false, at(1_000));
+    let patience = Patience { idle: Some(IDLE), pause: Some(PERSON), ..Patience::default() };
+    let place = outgoing.insert(patience, None, |_| {});
+    outgoing.date(at(1_000));
+    outgoing.clock_mut().set_stopped(true, at(1_001));
+    assert_eq!(outgoing.next_pause_end(), Some((at(1_001) + PERSON, place)));
 }
 
 /// The timers of a request without a known time start when the time becomes known.

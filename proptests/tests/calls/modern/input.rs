@@ -262,6 +262,28 @@ fn with_nothing_to_gather_the_call_is_made_again_after_a_while() {
     is_alive(&mut side);
 }
 
+/// A call that needs no input is sent again on time while a person answers for another call, and the time of the person
+/// does not count for it.
+///
+/// Proves M-MRTR-10, M-MRTR-18.
+#[test]
+fn a_person_who_answers_for_another_call_delays_no_repetition() {
+    let mut side = connected();
+    let [first, second] = [side.call("tools/call"), side.call("tools/call")];
+    side.sent();
+    let asked = needed(side.receive(&asking(3, &[("k", FORM)], None)));
+    assert_eq!(asked.needed_for, Some(second));
+    side.elapse(1_000);
+    assert_eq!(side.receive(&interim(2, r#""requestState":"s""#)), None);
+    let pause = std::time::Duration::from_millis(50);
+    assert_eq!(side.client.poll_timeout(), Some(side.now + pause));
+    assert_eq!(side.elapse(49), []);
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.elapse(1), []);
+    assert_eq!(side.sent(), [again(5, r#""requestState":"s""#)]);
+    assert_eq!(complete(side.receive(&result(5, DONE))).0, first);
+}
+
 /// Proves M-MRTR-16, M-MRTR-46, M-R-14, M-R-15, M-CANC-04: between rounds nothing is cancelled at the server;
 /// afterwards the current round is.
 #[test]
