@@ -42,6 +42,8 @@ pub(super) struct Pages {
     restarts: u32,
     /// Whether the list was already restarted for an invalid cursor, which happens once.
     has_lost_cursor: bool,
+    /// Whether the peer has answered a request for a page.
+    has_begun: bool,
 }
 
 /// The params of a request for a page.
@@ -65,7 +67,13 @@ impl Pages {
     /// Creates the state of a list whose first page has been requested.
     pub(super) fn new((method, items): (&'static str, &'static str), paging: Paging) -> Self {
         let guard = PageGuard::new(paging.limits);
-        Self { method, items, guard, restarts: paging.restarts, has_lost_cursor: false }
+        let restarts = paging.restarts;
+        Self { method, items, guard, restarts, has_lost_cursor: false, has_begun: false }
+    }
+
+    /// Whether the peer has answered a request for a page.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.has_begun
     }
 
     /// Handles a response: returns the page and requests the next one, restarts the list, or ends the call.
@@ -75,6 +83,7 @@ impl Pages {
         outcome: Outcome<'a>,
     ) -> Next<'a, S> {
         let stale = at.below.is_stale(at.call);
+        self.has_begun = true;
         match outcome {
             Outcome::Result(result) if stale && 0 < self.restarts => {
                 self.restarts -= 1;

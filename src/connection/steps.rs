@@ -315,9 +315,13 @@ impl Calls {
         below.withdraw_with(call, is_withdrawn, cx.out);
         below.withdraw_batch_of(call, cx.out);
         let asked = below.outgoing.get(call.0)?;
-        // The peer has already seen an earlier request of a call that is sent again with its inputs.
-        let is_input = matches!(asked.call.state, CallState::Input(_));
-        let was_answered = asked.sent == Sent::Nowhere || is_input;
+        // The peer has already seen an earlier request of a call that is sent again, or asks for a further page.
+        let is_further = match &asked.call.state {
+            CallState::Input(_) => true,
+            CallState::Pages(pages) => pages.has_begun(),
+            _ => false,
+        };
+        let was_answered = asked.sent == Sent::Nowhere || is_further;
         let is_unsent = below.withdraw(call, cx.out) && !was_answered;
         let outcome = if is_unsent { Outcome::NotSent } else { Outcome::Closed(cause) };
         let method = method_of(below, call);

@@ -9,7 +9,7 @@ use mcp_sansio::model::method::{
 };
 use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
-    CallOptions, ClientEvent, ErrorCode, Framing, Outbox, Outcome, Revision, ServerEvent,
+    CallOptions, Cause, ClientEvent, ErrorCode, Framing, Outbox, Outcome, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
@@ -217,6 +217,27 @@ fn a_walk_is_cancelled_as_one_call() {
         );
     }
     assert_eq!(side.sent(), [""; 0]);
+}
+
+/// A walk whose first page was answered has reached the peer: at the end of the connection it is not `NotSent`.
+#[test]
+fn a_walk_that_has_begun_was_sent() {
+    for answers in [0, 1] {
+        let mut walk = Walk::begin::<ListTools>(Revision::V2025_11_25, Paging::default());
+        let first = r#"{"tools":[1],"nextCursor":"two"}"#;
+        if answers == 1 {
+            _ = walk.side.sent();
+            assert_eq!(walk.answer(2, first), page(first));
+        }
+        let side = &mut walk.side;
+        side.client.disconnected(Cause::EndOfInput, side.now);
+        let events = side.outcomes();
+        let [ClientEvent::CallEnded(ended), ..] = &events[..] else { panic!("{events:?}") };
+        let expected =
+            if answers == 0 { Outcome::NotSent } else { Outcome::Closed(Cause::EndOfInput) };
+        assert_eq!((ended.call, &ended.outcome), (walk.call, &expected));
+        assert_eq!(walk.side.sent(), [""; 0]);
+    }
 }
 
 /// The idle timeout restarts with each page; the total timeout covers all pages.
