@@ -144,6 +144,11 @@ impl Client {
         now: Instant,
         out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
+        let session = &self.connection.dispatcher.messages().session;
+        if self.phase() == Phase::Draining && session.negotiated.is_some() {
+            // The client was open without this response, and is about to end.
+            return None;
+        }
         let discovery = Discovery::of(&outcome);
         let able = self.config.abilities();
         let next = self.negotiation.probed(discovery.probed, able);
@@ -262,7 +267,8 @@ impl Client {
                     .messages_mut()
                     .session
                     .identify(self.config.identity(revision));
-                self.go(revision, None, now, out);
+                let late = self.negotiation.late_capabilities();
+                self.go(revision, late.map(|late| late.known_to(revision)), now, out);
                 self.announced = Some(basis);
                 self.basis = Some(basis);
                 self.connection.dispatcher.set_news();
@@ -330,6 +336,13 @@ impl Client {
             opening.forget(messages);
         }
         let next = self.negotiation.refused(refused, self.config.abilities());
+        if let (Move::Go(revision, _), Some(late)) = (next, self.negotiation.late_capabilities()) {
+            let missing = self.config.required.minus(late.known_to(revision));
+            if !missing.is_empty() {
+                let failure = ConnectFailure::MissingCapabilities(missing);
+                return Some(self.connect_failed(failure, out));
+            }
+        }
         match self.advance(next, now, out) {
             Ok(()) => None,
             Err(_) => Some(self.connect_failed(failure, out)),
@@ -339,8 +352,9 @@ impl Client {
     /// Notes the response to a probe that has timed out. It counts if `initialize` is refused as well.
     pub(super) fn late_probe<'f>(&mut self, late: LateProbe<'f>) -> Option<ClientEvent<'f>> {
         let LateProbe { outcome, id } = late;
-        if let Probed::Discovery(theirs) = Discovery::of(&outcome).probed {
-            self.negotiation.answered_late(theirs);
+        let Discovery { probed, capabilities } = Discovery::of(&outcome);
+        if let Probed::Discovery(theirs) = probed {
+            self.negotiation.answered_late(theirs, capabilities);
         }
         Some(ClientEvent::UnmatchedResponse(UnmatchedResponse {
             id,

@@ -3,6 +3,7 @@
 //!
 //! It handles no messages. Its input is the outcome of the last step, and its output is the next [`Move`].
 
+use crate::capability::CapabilitySet;
 use crate::codes::ErrorCode;
 use crate::version::{Era, Revision, RevisionSet};
 
@@ -94,6 +95,9 @@ pub(super) struct Negotiation {
     probed_again: bool,
     /// The revisions in a response that came after its probe had timed out.
     late: Option<RevisionSet>,
+    /// Whether there was such a response, and its capabilities.
+    was_late: bool,
+    late_capabilities: CapabilitySet,
 }
 
 /// The configuration of a client as far as the negotiation depends on it.
@@ -122,7 +126,15 @@ impl Negotiation {
     /// Returns a negotiation at its start. With `ended_on_probe` it does not begin with a probe.
     pub(super) const fn new(ended_on_probe: bool) -> Self {
         let repeated = RevisionSet::NONE;
-        Self { repeated, ended_on_probe, fell_back: None, probed_again: false, late: None }
+        Self {
+            repeated,
+            ended_on_probe,
+            fell_back: None,
+            probed_again: false,
+            late: None,
+            was_late: false,
+            late_capabilities: CapabilitySet::NONE,
+        }
     }
 
     /// Whether the server closed the connection when it was probed.
@@ -200,8 +212,14 @@ impl Negotiation {
     }
 
     /// Notes the response to a probe that has timed out.
-    pub(super) fn answered_late(&mut self, theirs: RevisionSet) {
+    pub(super) fn answered_late(&mut self, theirs: RevisionSet, capabilities: CapabilitySet) {
         self.late = Some(theirs); // 21
+        (self.was_late, self.late_capabilities) = (true, capabilities);
+    }
+
+    /// Returns the capabilities of a server whose response to a probe came late.
+    pub(super) fn late_capabilities(&self) -> Option<CapabilitySet> {
+        self.was_late.then_some(self.late_capabilities)
     }
 
     /// Returns the move after `initialize` was refused.

@@ -96,7 +96,15 @@ fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
 
 /// The name of a state in the table. States with the same name may differ only in their basis.
 fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
-    let Negotiation { repeated: _, fell_back, probed_again, late, ended_on_probe } = negotiation;
+    let Negotiation {
+        repeated: _,
+        fell_back,
+        probed_again,
+        late,
+        was_late: _,
+        late_capabilities: _,
+        ended_on_probe,
+    } = negotiation;
     assert!(!ended_on_probe, "then it has failed");
     let mut name = String::from(match (waiting, probed_again) {
         (Waiting::Discovery, false) => "probing",
@@ -150,7 +158,7 @@ fn chart(able: Abilities) -> Chart {
                         after(negotiation.refused(refused, able), &negotiation)
                     }
                     Came::Late(theirs) => {
-                        negotiation.answered_late(theirs);
+                        negotiation.answered_late(theirs, CapabilitySet::NONE);
                         (name(&negotiation, waiting), Some(waiting))
                     }
                 };

@@ -202,11 +202,11 @@ fn a_late_discovery_counts_if_there_is_no_session() {
         negotiation.probed(Probed::TimedOut, BOTH);
         assert_eq!(negotiation.basis(BOTH), NegotiationBasis::ProbeTimedOut);
         let mut useless = negotiation.clone();
-        negotiation.answered_late(just(&[MODERN, NEWEST]));
+        negotiation.answered_late(just(&[MODERN, NEWEST]), CapabilitySet::NONE);
         assert_eq!(negotiation.refused(refused, BOTH), late, "{refused:?}");
         // A late response without a usable revision changes nothing.
         let mut silent = useless.clone();
-        useless.answered_late(RevisionSet::LEGACY);
+        useless.answered_late(RevisionSet::LEGACY, CapabilitySet::NONE);
         assert_eq!(useless.refused(refused, BOTH), silent.refused(refused, BOTH));
     }
 }
@@ -314,7 +314,7 @@ fn longest(negotiation: &Negotiation, able: Abilities, next: Move, sent: u32) ->
                 refused.iter().map(move |outcome| {
                     let mut negotiation = negotiation.clone();
                     if let Some(theirs) = late {
-                        negotiation.answered_late(theirs);
+                        negotiation.answered_late(theirs, CapabilitySet::NONE);
                     }
                     let next = negotiation.refused(*outcome, able);
                     longest(&negotiation, able, next, sent + 1)

@@ -271,7 +271,9 @@ impl Dispatcher {
         };
         let is_of_another =
             matches!(route, Route::Call(call) if Some(call) != self.serving.calls.opening.call);
-        match by_route.or_else(|| self.serving.calls.opening.call.filter(|_| !is_of_another)) {
+        let is_open = self.messages().lifecycle.phase.is_ready();
+        let opening = self.serving.calls.opening.call.filter(|_| !is_of_another && !is_open);
+        match by_route.or(opening) {
             Some(call) => {
                 let outcome = Outcome::PeerError(error);
                 self.answer(

@@ -58,6 +58,49 @@ fn a_client_that_knows_the_server_does_not_wait() {
     assert_eq!(side.outcomes(), []);
 }
 
+/// An error without an id may be the response to any call of an open connection: it says nothing about the probe.
+///
+/// Proves M-RPC-22, M-ERA-26.
+#[test]
+fn an_error_without_an_id_is_no_answer_to_the_probe_of_an_open_connection() {
+    let mut side = trusting();
+    side.call("tools/list");
+    side.sent();
+    let event = side.receive(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}"#);
+    assert!(matches!(event, Some(ClientEvent::UnsolicitedError(_))), "{event:?}");
+    assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Ready));
+    assert_eq!(side.receive(&result(1, DISCOVERY)), None);
+    is_alive(&mut side);
+}
+
+/// A client that is about to end needs no outcome of its probe any more: its open calls can finish.
+#[test]
+fn the_probe_of_a_client_that_shuts_down_changes_nothing() {
+    let answers: [Option<String>; 4] = [
+        Some(error(1, -32022, SUPPORTED)),
+        Some(error(1, -32601, "")),
+        Some(result(1, DISCOVERY)),
+        None,
+    ];
+    for answer in answers {
+        let mut side = trusting();
+        let call = side.call("tools/list");
+        side.sent();
+        side.client.shut_down(std::time::Duration::from_secs(30), side.now);
+        assert!(matches!(only(side.outcomes()), Some(ClientEvent::Draining { .. })));
+        match &answer {
+            Some(answer) => assert_eq!(side.receive(answer), None, "{answer}"),
+            None => assert_eq!(side.elapse(10_000), []),
+        }
+        assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Draining), "{answer:?}");
+        let end =
+            ended(side.receive(&result(2, r#"{"resultType":"complete","tools":[],"ttlMs":0}"#)));
+        assert!(matches!(end, (ended, Outcome::Result(_)) if ended == call), "{end:?}");
+        let end = side.outcomes().pop();
+        assert_eq!(end, Some(ClientEvent::Closed { cause: Cause::ShutDown }));
+    }
+}
+
 /// Table 4b, row 25, with rows 4 and 9 to 13. Proves M-ERA-21, M-ERA-22, M-ERA-27: the known era is forgotten and a
 /// session is opened, which another event reports.
 #[test]

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
-use mcp_sansio::error::ViolationKind;
+use mcp_sansio::capability::Capability;
+use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis, UnmatchedCause};
-use mcp_sansio::{Cause, ClientEvent, Frame, Outcome, Phase, Revision, RevisionSet};
+use mcp_sansio::{
+    CallError, CallOptions, Cause, ClientEvent, Frame, Outcome, Phase, Revision, RevisionSet,
+};
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{
@@ -96,6 +99,41 @@ fn a_late_answer_to_the_probe_counts_only_without_a_session() {
         assert_eq!(connected.basis, NegotiationBasis::DiscoveredLate);
         let outcome = ended(side.receive(&result(3, r#"{"tools":[]}"#)));
         assert!(matches!(outcome, (ended, Outcome::Result(_)) if ended == call));
+    }
+}
+
+/// A late discovery names the capabilities of the server: those that the client requires must be among them, and calls
+/// that need another one are not sent.
+///
+/// Proves M-CAP-16.
+#[test]
+fn a_late_discovery_counts_with_its_capabilities() {
+    let discovery = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+    for required in [Capability::Tools, Capability::Prompts] {
+        let mut config = config::client_of_both_eras();
+        config.required = [required].into_iter().collect();
+        let mut side = begun(config);
+        side.elapse(10_000);
+        side.sent();
+        absorb(side.receive(&result(1, discovery)));
+        match (required, side.receive(&error(2, -32601, ""))) {
+            (Capability::Tools, None) => {
+                let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else {
+                    panic!()
+                };
+                assert_eq!(connected.basis, NegotiationBasis::DiscoveredLate);
+                assert_eq!(connected.capabilities, [Capability::Tools].into_iter().collect());
+                let options = CallOptions::new();
+                let (now, out) = (side.now, &mut side.out);
+                let call = side.client.call_method("prompts/list", &(), options, now, out);
+                let missing = NotAllowed::Capability(Capability::Prompts);
+                assert_eq!(call, Err(CallError::NotAllowed(missing)));
+            }
+            (_, Some(ClientEvent::ConnectFailed(ConnectFailure::MissingCapabilities(missing)))) => {
+                assert_eq!(missing, [required].into_iter().collect());
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }
 
