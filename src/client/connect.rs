@@ -444,7 +444,7 @@ impl Client {
 
 impl ClientConfig {
     /// The part of the configuration that the negotiation depends on.
-    fn abilities(&self) -> Abilities {
+    pub(super) fn abilities(&self) -> Abilities {
         let Self { revisions, offer, known, probe, .. } = *self;
         Abilities { spoken: revisions, offer, known, probe }
     }

@@ -44,11 +44,14 @@ impl Client {
         now: Instant,
         out: &mut impl Outboxes,
     ) -> Result<Option<CallId>, CallError> {
-        let rules = self.connection.dispatcher.messages().session.rules();
+        let session = &self.connection.dispatcher.messages().session;
+        let may_have_session =
+            session.negotiated.is_some() || !self.config.abilities().sessions().is_empty();
+        let rules = session.rules();
         if rules.updates.log_level_in_requests {
             self.connection.dispatcher.messages_mut().session.request_level = Some(level);
         }
-        if !rules.updates.log_level_in_session {
+        if !rules.updates.log_level_in_session || !may_have_session {
             return Ok(None);
         }
         self.call::<method::SetLevel>(&SetLevelParams::new(level), CallOptions::new(), now, out)

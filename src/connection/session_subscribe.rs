@@ -40,6 +40,8 @@ impl InSessions<'_> {
         };
         let mut granted = requested;
         granted.limit(negotiated.theirs);
+        // A session has no notifications about the tasks of a subscription.
+        granted.tasks.clear();
         let uris: Vec<String> = granted.resources.keys().cloned().collect();
         granted.resources.clear();
         let mut in_session = InSession { granted, ..InSession::default() };

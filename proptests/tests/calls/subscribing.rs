@@ -299,6 +299,33 @@ fn a_level_is_set_in_both_eras() {
     }
 }
 
+/// A client of one era can set the level before it is connected as well.
+#[test]
+fn a_level_that_is_set_early_is_sent_with_each_request() {
+    let mut config = config::client_of_both_eras();
+    config.revisions = RevisionSet::MODERN;
+    let mut both = Both::of(RevisionSet::MODERN, config.clone());
+    both.client = ClientSide::with(config);
+    let ClientSide { client, out, now, .. } = &mut both.client;
+    assert_eq!(client.set_log_level(LoggingLevel::Error, *now, out), Ok(None));
+    client.connect(*now, out).unwrap();
+    both.settle();
+    let ClientSide { client, out, now, .. } = &mut both.client;
+    client.call_method("tools/list", &(), mcp_sansio::CallOptions::new(), *now, out).unwrap();
+    assert!(both.client.sent()[0].contains(r#""io.modelcontextprotocol/logLevel":"error""#));
+}
+
+/// A session has no notifications about tasks for a subscription: their ids are refused.
+///
+/// Proves M-SUB-11.
+#[test]
+fn tasks_are_refused_to_a_subscription_in_a_session() {
+    let mut side = ClientSide::ready(LATEST);
+    let call = subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_task("t"));
+    let granted = r#"granted {"toolsListChanged":true} not {"taskIds":["t"]}"#;
+    assert_eq!(subscription_updates(&mut side), [(call, granted.into())]);
+}
+
 /// A subscription that is made before the era is known waits like any call, in both eras.
 #[test]
 fn an_early_subscription_waits() {

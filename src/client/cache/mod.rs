@@ -7,6 +7,7 @@
 //!
 //! ```
 //! use mcp_sansio::cache::{Asker, Cache, CacheKey, CacheLimits, Change, Verdict};
+//! use mcp_sansio::event::SubscriptionNews;
 //! use mcp_sansio::json::Raw;
 //! use mcp_sansio::{ClientEvent, Instant, Principal, Revision};
 //!
@@ -26,8 +27,17 @@
 //! }
 //!
 //! fn on_event(event: &ClientEvent<'_>, cache: &mut Cache) {
-//!     if let ClientEvent::Notification(notification) = event {
-//!         cache.notified(notification);
+//!     match event {
+//!         ClientEvent::Notification(notification) => cache.notified(notification),
+//!         ClientEvent::Subscription(update) => match &update.news {
+//!             SubscriptionNews::Changed(notification) => cache.notified(notification),
+//!             // Changes may have been missed.
+//!             SubscriptionNews::Lagged { .. } | SubscriptionNews::Ended(_) => {
+//!                 cache.changed(&Change::Everything);
+//!             }
+//!             _ => {}
+//!         },
+//!         _ => {}
 //!     }
 //! }
 //!
