@@ -145,7 +145,8 @@ pub struct RequestFromServer<'a> {
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
     /// The call that needs the response, if known. In the modern era the server sends no requests: the machine makes
-    /// this one from an input that the call requires. In a session, a task of a call can send one.
+    /// this one from an input that the call requires. In a session it is the call of the task that the
+    /// request names, or the call on whose HTTP response the request came.
     pub needed_for: Option<CallId>,
 }
 

@@ -4,6 +4,7 @@ use super::call_index::CallIndex;
 use super::call_state::Below;
 use super::incoming_request::IncomingRequest;
 use super::opening::Opening;
+use super::outboxes::Route;
 use super::subscribe;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
@@ -55,13 +56,27 @@ impl Calls {
         subscribe::wanted(&self.messages, &self.index)
     }
 
-    /// Returns the call whose task a request of the peer belongs to.
+    /// Returns the call that a request of the peer belongs to: that of its task, or the one on whose route it was
+    /// received.
     pub(crate) fn needed_for(&self, request: &IncomingRequest<'_, '_>) -> Option<CallId> {
-        if self.index.by_task.0.is_empty() {
-            return None;
-        }
-        let related = request.in_meta(crate::task::RELATED)?;
-        let id = crate::json::member(related, "taskId").and_then(crate::json::Str::from_literal)?;
-        self.index.call_of_task(&id.to_str())
+        let is_pending = |call: CallId| {
+            let asked = self.messages.outgoing.get(call.0);
+            asked.is_some_and(|asked| asked.owner.is_application())
+        };
+        let by_route = || match request.received.route {
+            Route::Call(call) if is_pending(call) => Some(call),
+            _ => None,
+        };
+        call_of_task(&self.index, request).or_else(by_route)
     }
+}
+
+/// Returns the call whose task a request of the peer belongs to.
+fn call_of_task(index: &CallIndex, request: &IncomingRequest<'_, '_>) -> Option<CallId> {
+    if index.by_task.0.is_empty() {
+        return None;
+    }
+    let related = request.in_meta(crate::task::RELATED)?;
+    let id = crate::json::member(related, "taskId").and_then(crate::json::Str::from_literal)?;
+    index.call_of_task(&id.to_str())
 }

@@ -7,8 +7,8 @@ use mcp_sansio::event::{CancelCause, Expiry, UnmatchedCause};
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
-    CallId, CallOptions, ClientEvent, ErrorCode, IncomingId, Instant, Outcome, RespondError,
-    Revision, ServerEvent,
+    CallId, CallOptions, ClientEvent, ErrorCode, IncomingId, Instant, Outcome, Received,
+    RespondError, Revision, Route, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, payload};
 
@@ -533,4 +533,24 @@ fn the_progress_of_a_request_that_has_ended_holds_up_no_other() {
         assert_eq!(side.elapse(1_000), []);
         assert_eq!(side.sent(), [progress(2, 1), progress(2, 2)], "{case}");
     }
+}
+
+/// A request on the route of a call belongs to that call while the call is pending.
+#[test]
+fn a_request_belongs_to_the_call_on_whose_route_it_comes() {
+    let mut side = ready();
+    let calls = [side.call("tools/call"), side.call("tools/call")];
+    _ = side.sent();
+    let asked = |side: &mut ClientSide, id: u32, route: Route| {
+        let (frame, received) = (request(id, "roots/list"), Received::from(side.now).route(route));
+        match side.client.receive(frame.as_str(), received, &mut side.out) {
+            Some(ClientEvent::Request(request)) => request.needed_for,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(asked(&mut side, 1, Route::Call(calls[1])), Some(calls[1]));
+    assert_eq!(asked(&mut side, 2, Route::Call(calls[0])), Some(calls[0]));
+    assert_eq!(asked(&mut side, 3, Route::Connection), None);
+    _ = side.client.cancel(calls[0], None, &mut side.out);
+    assert_eq!(asked(&mut side, 4, Route::Call(calls[0])), None);
 }
