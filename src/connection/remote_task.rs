@@ -44,6 +44,8 @@ pub(super) struct RemoteTask {
     asked: u32,
     /// The number of consecutive failed polls.
     failures: u32,
+    /// The number of consecutive failed updates.
+    failed_updates: u32,
     /// Whether the peer refuses to hold a request for the result until the task has ended.
     ends_first: bool,
     /// The pending requests: `tasks/get` in `get`, `tasks/result` in `result`.
@@ -88,7 +90,12 @@ impl RemoteTask {
         let mut task = Self { id, options, was_answered: true, seen, ..Self::default() };
         task.follow(at);
         let event = update_of(at.below, at.call, snapshot);
-        task.schedule_next_poll(at);
+        if task.seen.progress.is_final() && !at.below.session.rules().tasks.result_by_method {
+            // The next poll returns the result, and the task may not be kept for long.
+            task.ask_about(at);
+        } else {
+            task.schedule_next_poll(at);
+        }
         Some(Next::Becomes(Box::new(task), Some(CallNews::Event(event))))
     }
 
@@ -214,7 +221,7 @@ impl RemoteTask {
             (None, None) => FIRST.saturating_mul(1 << self.asked.min(3)).min(MOST),
         };
         self.asked = self.asked.saturating_add(1);
-        let interval = interval.saturating_mul(1 << self.failures.min(5));
+        let interval = interval.saturating_mul(1 << self.failures.max(self.failed_updates).min(5));
         interval.clamp(SHORTEST, LONGEST)
     }
 
@@ -276,12 +283,11 @@ impl RemoteTask {
         match (kind, &answer.outcome) {
             (PollKind::Get, _) => self.on_poll_result(at, answer),
             (PollKind::Result, _) => self.result_came(at, answer),
-            (PollKind::Update, Outcome::Result(_)) => Next::On(None),
-            // The inputs are sent again when the task still requires them.
-            (PollKind::Update, _) => {
-                self.updates_are_lost();
+            (PollKind::Update, Outcome::Result(_)) => {
+                self.failed_updates = 0;
                 Next::On(None)
             }
+            (PollKind::Update, _) => self.update_failed(at, answer.outcome),
             // In the legacy era the response contains the new status of the task.
             (PollKind::Cancel, Outcome::Result(_)) if ends_by_cancel => {
                 self.on_poll_result(at, answer)
@@ -346,6 +352,21 @@ impl RemoteTask {
         Next::On(None)
     }
 
+    /// Handles a failed update: the inputs are sent again when the task still requires them, or the call ends after
+    /// [`MOST_FAILURES`] in a row.
+    fn update_failed<'a, C: Recycle, S>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        outcome: Outcome<'a>,
+    ) -> Next<'a, S> {
+        self.failed_updates += 1;
+        if MOST_FAILURES <= self.failed_updates {
+            return self.ends(at, outcome);
+        }
+        self.updates_are_lost();
+        Next::On(None)
+    }
+
     /// Handles a status of the task, from a poll or a notification.
     pub(super) fn on_status<'a, C: Recycle, S>(
         &mut self,
@@ -398,6 +419,12 @@ impl RemoteTask {
             // The task had a result, so this error is not its outcome.
             return self.ends(at, Outcome::TaskNotFound);
         }
+        if let Outcome::TransportFailed(_) = &outcome
+            && self.seen.progress.is_final()
+        {
+            // The transport has failed, not the task: its result can be requested again.
+            return self.failed(at, outcome);
+        }
         if is_answer || self.seen.progress.is_final() {
             let outcome = judged(at.below, at.cx, at.call, outcome, bytes);
             return self.ends(at, outcome);
@@ -423,7 +450,9 @@ impl RemoteTask {
             }
             // The response does not come before the task has ended.
             (PollKind::Result, false) | (PollKind::Cancel, _) => self.ask_in_a_while(at),
-            (PollKind::Update, _) => self.updates_are_lost(),
+            (PollKind::Update, _) => {
+                return self.update_failed(at, Outcome::TimedOut(Expiry::Idle));
+            }
         }
         Next::On(None)
     }

@@ -138,8 +138,10 @@ impl Seen {
             return Novelty::Stale;
         }
         self.progress = progress;
-        // Clocks differ, so the lifetime counts from the time at which this side learned of the task.
-        self.lost_at = snapshot.ttl.map(|ttl| self.begun + ttl);
+        // Clocks differ, so the lifetime counts from the time at which this side learned of the task. The result of a
+        // task that has ended is requested for any remaining lifetime.
+        let ttl = snapshot.ttl.filter(|_| !progress.is_final());
+        self.lost_at = ttl.map(|ttl| self.begun + ttl);
         self.updated = snapshot.updated.or(self.updated);
         let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.is_same_as(snapshot));
         let is_changed = is_news || self.interval != snapshot.interval;

@@ -232,6 +232,55 @@ fn answers_that_were_lost_are_brought_again() {
     }
 }
 
+/// Answers that the server refuses again and again end the call: they are sent less and less often, and not for ever.
+#[test]
+fn answers_that_are_always_refused_end_the_call() {
+    let (mut side, call, asked) = with_inputs(&["a"]);
+    side.respond(asked[0], ANSWER);
+    let (mut updates, mut pauses, mut last) = (0, Vec::new(), side.now);
+    loop {
+        let mut end = None;
+        for message in side.sent() {
+            let message = Raw::new(&message).unwrap();
+            let id = message.get("id").unwrap().as_json().parse().unwrap();
+            let method = message.get("method").unwrap();
+            if method.as_json() == "\"tasks/update\"" {
+                updates += 1;
+                pauses.push((side.now - last).as_secs());
+                last = side.now;
+                let event = side.receive(&error(id, -32602));
+                end = event.map(|event| ended(Some(event)));
+            } else {
+                let same = modern_task("input_required", "05", &inputs(&["a"]));
+                assert_eq!(task_event_text(side.receive(&result(id, &same))), "");
+            }
+        }
+        if let Some(end) = end {
+            assert_eq!(end, (call, "error -32602".into()));
+            break;
+        }
+        assert_eq!(task_event_texts(side.elapse(1_000)), [""; 0]);
+        assert!(updates < 9, "without end");
+    }
+    assert_eq!((updates, &*pauses), (5, &[0, 1, 4, 8, 16][..]));
+    is_over(&mut side);
+}
+
+/// A task that has ended when it is announced may not be kept for long: its result is requested at once.
+#[test]
+fn the_result_of_a_task_that_ended_at_once_is_requested_at_once() {
+    let mut side = without_session();
+    let call = call(&mut side);
+    _ = side.sent();
+    let created = modern_task_created(2, "completed").replace(r#""ttlMs":null"#, r#""ttlMs":500"#);
+    assert_eq!(task_event_text(side.receive(&created)), "task t-1 completed");
+    assert_eq!(side.sent(), [modern_task_request(3, "get")]);
+    assert_eq!(task_event_texts(side.elapse(5_000)), [""; 0], "its lifetime is over, not lost");
+    let done = modern_task("completed", "00", &format!(r#","result":{DONE}"#));
+    assert_eq!(ended(side.receive(&result(3, &done))), (call, format!("result {DONE}")));
+    is_over(&mut side);
+}
+
 /// Proves M-TASKX-54, M-R-27: an input that the task no longer requires is withdrawn.
 #[test]
 fn a_task_input_no_longer_required_is_withdrawn() {

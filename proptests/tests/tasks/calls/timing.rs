@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use mcp_sansio::call::{TaskOptions, Timeout};
+use mcp_sansio::call::{ExchangeEnd, TaskOptions, Timeout};
+use mcp_sansio::error::{TransportFailure, TransportFailureKind};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, Instant, Revision};
+use mcp_sansio::{
+    CallId, CallOptions, Client, ClientEvent, Instant, Outbox, Outboxes, Revision, Route,
+};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
@@ -200,6 +203,81 @@ fn a_task_that_outlives_its_time_is_lost() {
         assert_eq!(task_event_text(side.receive(&result(id, &slow))), "");
     }
     assert!(side.client.in_flight().is_pending(call));
+}
+
+/// The `ttl` of a task that has ended is not the time for its result.
+///
+/// Proves M-TASKX-55.
+#[test]
+fn a_task_that_has_ended_is_not_lost_before_its_result_came() {
+    let (mut side, call) = with_task();
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about(3, "get")]);
+    let done = task("completed").replace(r#""ttl":null"#, r#""ttl":1500"#);
+    assert_eq!(task_event_text(side.receive(&result(3, &done))), "task t-1 completed");
+    assert_eq!(side.sent(), [about(4, "result")]);
+    assert_eq!(task_event_texts(side.elapse(10_000)), [""; 0]);
+    assert_eq!(ended(side.receive(&result(4, DONE))), (call, format!("result {DONE}")));
+    is_over(&mut side);
+}
+
+/// An outbox that knows the latest call that was sent.
+struct Noting {
+    out: Outbox,
+    latest: Option<CallId>,
+}
+
+impl Outboxes for Noting {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
+        if let Route::Call(call) = route {
+            self.latest = Some(call);
+        }
+        &mut self.out
+    }
+}
+
+impl Noting {
+    fn sent(&mut self) -> Vec<String> {
+        let messages = self.out.messages();
+        messages.map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()
+    }
+}
+
+/// A failure of the transport is not the outcome of a task: its result is requested again, a few times.
+///
+/// Proves L-TASK-40.
+#[test]
+fn a_broken_exchange_loses_no_result() {
+    for breaks in [1, 5] {
+        let (ClientSide { mut client, out, mut now, .. }, call) = with_task();
+        let (mut noting, mut id) = (Noting { out, latest: None }, 3);
+        let mut asks_for_result = |client: &mut Client, noting: &mut Noting| {
+            now = now + Duration::from_secs(60);
+            assert_eq!(client.handle_timeout(now, noting), None);
+            assert_eq!(noting.sent(), [about(id, "get")]);
+            _ = client.receive(result(id, &task("completed")).as_str(), now, noting);
+            assert_eq!(noting.sent(), [about(id + 1, "result")]);
+            id += 2;
+            (now, id - 1)
+        };
+        let mut event = None;
+        for _ in 0..breaks {
+            assert_eq!(event, None);
+            let (now, _) = asks_for_result(&mut client, &mut noting);
+            let failure = TransportFailure::new(TransportFailureKind::BrokenOff);
+            let (poll, end) = (noting.latest.unwrap(), ExchangeEnd::Failure(failure));
+            event = client.exchange_ended(poll, end, now, &mut noting).map(ClientEvent::into_owned);
+        }
+        if breaks == 5 {
+            let (ended, outcome) = ended(event);
+            assert!(ended == call && outcome.starts_with("TransportFailed"), "{outcome}");
+        } else {
+            let (now, id) = asks_for_result(&mut client, &mut noting);
+            let done = result(id, DONE);
+            let event = client.receive(done.as_str(), now, &mut noting);
+            assert_eq!(ended(event.map(ClientEvent::into_owned)), (call, format!("result {DONE}")));
+        }
+    }
 }
 
 /// A task whose `ttl` has passed is not polled.
