@@ -61,7 +61,8 @@ fn check_result<C: Recycle>(
     };
     let Some(kind) = asked.kind else { return Ok(()) };
     let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
-    let is_wanted = cx.config.check_results || matches!(asked.owner, Owner::Input(_));
+    let is_input = matches!(asked.owner, Owner::Input(_) | Owner::TaskInput(_));
+    let is_wanted = cx.config.check_results || is_input;
     if is_answer || (is_wanted && kind != RequestKind::Elicit) {
         fits(kind.rule().result(negotiated.revision), Some(&Object::of(result)))?;
         asked.kept.check_result(kind, result)?;

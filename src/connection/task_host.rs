@@ -9,11 +9,12 @@ use alloc::string::String;
 
 use super::call_state::Below;
 use super::cx::Cx;
+use super::outboxes::Route;
 use super::result_members::ReplyKind;
 use super::serving::Serving;
 use crate::codes::ErrorCode;
 use crate::dialect::{Kept, RespondError};
-use crate::handle::IncomingId;
+use crate::handle::{CallId, IncomingId};
 use crate::json::{MemberTexts, Object, Raw};
 use crate::rpc::{ErrorData, Fault};
 use crate::schema::{Payload, fits};
@@ -188,8 +189,16 @@ impl TaskHost<'_> {
         if task.status().is_final() {
             return self.give_result(cx, (id, key));
         }
-        let inbound = &self.serving.calls.messages.incoming.table;
-        self.tasks.wait(key, id, |waiter| inbound.get(waiter.0).is_some());
+        let messages = &self.serving.calls.messages;
+        let is_open = |waiter: IncomingId| messages.incoming.table.get(waiter.0).is_some();
+        // A request that the peer may have received is not repeated, unless its stream has broken off.
+        let out = &mut *cx.out;
+        let is_lost = |call: CallId| match messages.outgoing.get(call.0).map(|asked| asked.route) {
+            Some(route @ Route::Exchange(_)) => !out.can_ask(route),
+            Some(_) => !out.has_reader(Route::Connection) && messages.is_unsent(call, out),
+            None => false,
+        };
+        self.tasks.wait(key, id, is_open, is_lost);
         Ok(())
     }
 
@@ -261,7 +270,8 @@ impl TaskHost<'_> {
         })
     }
 
-    /// Takes the inputs that a task requires. If one of them is invalid, none is taken.
+    /// Takes the inputs that a task requires. If one of them is invalid, none is taken. An answer that is too long to
+    /// keep counts as a refusal. An error would not help: the peer would send the same answer again.
     fn take_inputs(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -269,20 +279,21 @@ impl TaskHost<'_> {
         inputs: &Raw<'_>,
     ) -> Result<Option<TaskNews>, RespondError> {
         let most = self.tasks.config().input_bytes;
+        let mut checked = alloc::vec::Vec::new();
         for (name, answer) in MemberTexts::of(inputs.as_json()) {
-            // Inputs that the task does not require are ignored.
-            let task = self.tasks.record(key);
-            let asked = task
-                .and_then(|task| Some((task.open_wanted(&name.to_str())?, task.request.revision)));
-            let is_right = asked.is_none_or(|(wanted, revision)| {
-                let form = wanted.kind.rule().result(revision);
-                let mut kept = Kept::default();
-                kept.keep(wanted.kind, &wanted.params, revision, usize::MAX);
-                answer.len() <= most
-                    && fits(form, Some(&Object::of(answer)))
-                        .and_then(|_| kept.check_result(wanted.kind, answer))
-                        .is_ok()
-            });
+            let Some(task) = self.tasks.record(key) else { break };
+            // Inputs that the task does not require are ignored, and so is another answer to the same input.
+            let Some((index, wanted)) = task.open_wanted(&name.to_str()) else { continue };
+            if checked.contains(&index) || most < answer.len() {
+                continue;
+            }
+            checked.push(index);
+            let form = wanted.kind.rule().result(task.request.revision);
+            let mut kept = Kept::default();
+            kept.keep(wanted.kind, &wanted.params, task.request.revision, usize::MAX);
+            let is_right = fits(form, Some(&Object::of(answer)))
+                .and_then(|_| kept.check_result(wanted.kind, answer))
+                .is_ok();
             if !is_right {
                 let text = "an answer does not fit what was asked for";
                 self.serving.refuse_about_task(cx, id, text)?;
@@ -292,7 +303,8 @@ impl TaskHost<'_> {
         self.serving.answer_about_task(cx, id, &())?;
         let mut can_go_on = false;
         for (name, answer) in MemberTexts::of(inputs.as_json()) {
-            can_go_on |= self.tasks.give(key, Which::Key(&name.to_str()), Some(answer), cx.now());
+            let given = Some(answer).filter(|answer| answer.len() <= most);
+            can_go_on |= self.tasks.give(key, Which::Key(&name.to_str()), given, cx.now());
         }
         Ok(can_go_on.then_some(TaskNews::Input(key)))
     }

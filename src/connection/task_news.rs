@@ -107,13 +107,18 @@ impl TaskHost<'_> {
         let Some(task) = self.tasks.record(key) else { return Ok(()) };
         let is_here = task.links.home == Some(self.messages().connection());
         if is_here && has_tasks {
-            if notify && task.is_of_session() && !task.links.is_reported {
-                self.notify_status(cx, &InSession(task))?;
-            }
-            if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
+            let notified = if notify && task.is_of_session() && !task.links.is_reported {
+                self.notify_status(cx, &InSession(task))
+            } else {
+                Ok(())
+            };
+            let links = self.tasks.record_mut(key).map(|task| &mut task.links);
+            if let (Ok(()), Some(links)) = (&notified, links) {
                 links.is_reported = true;
             }
+            // A notification that waits for room does not hold up the inputs, which may have another route.
             self.ask_for_task(cx, key)?;
+            notified?;
         }
         let links = self.tasks.record_mut(key).map(|task| &mut task.links);
         if let Some(links) = links.filter(|_| is_here) {
@@ -133,7 +138,10 @@ impl TaskHost<'_> {
         });
         match sent {
             Ok(_) => observe_sent(cx.out, Route::Connection, SentMessage::Method(method)),
-            Err(EncodeError::Full) if has_room_later(Route::Connection, cx.out) => {
+            Err(EncodeError::Full)
+                if cx.out.has_reader(Route::Connection)
+                    && has_room_later(Route::Connection, cx.out) =>
+            {
                 return Err(Later);
             }
             // This notification is optional.
@@ -148,15 +156,22 @@ impl TaskHost<'_> {
         while let Some(task) = self.tasks.record(key) {
             let Some(wanted) = task.next_wanted() else { break };
             let connection = self.messages().connection();
-            let is_open = |waiter: &&IncomingId| {
+            let is_open = |waiter: &IncomingId| {
                 waiter.connection() == connection
                     && self.messages().incoming.table.get(waiter.0).is_some()
             };
-            let waiter = task.links.waiters.iter().find(is_open).copied();
+            let mut waiters = task.links.waiters.iter().rev().copied().filter(is_open).peekable();
+            let has_waiter = waiters.peek().is_some();
+            let waiter = waiters.find(|waiter| cx.out.can_ask(Route::Exchange(*waiter)));
             // If no request waits here for the result, inputs are requested only for legacy tasks, and only with
             // `ask_at_once`. A modern task lists its inputs in its status.
-            if waiter.is_none() && !(at_once && task.is_of_session()) {
+            let may_ask_at_once = at_once && task.is_of_session();
+            if waiter.is_none() && !has_waiter && !may_ask_at_once {
                 break;
+            }
+            // The input waits until a message can reach the peer.
+            if waiter.is_none() && !(may_ask_at_once && cx.out.has_reader(Route::Connection)) {
+                return Err(Later);
             }
             let method = wanted.kind.rule().name;
             let route = waiter.map_or(Route::Connection, Route::Exchange);

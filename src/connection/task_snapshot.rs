@@ -139,7 +139,7 @@ impl Seen {
         }
         self.progress = progress;
         // Clocks differ, so the lifetime counts from the time at which this side learned of the task. The result of a
-        // task that has ended is requested for any remaining lifetime.
+        // task that has ended is requested whatever its remaining lifetime.
         let ttl = snapshot.ttl.filter(|_| !progress.is_final());
         self.lost_at = ttl.map(|ttl| self.begun + ttl);
         self.updated = snapshot.updated.or(self.updated);

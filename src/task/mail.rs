@@ -6,7 +6,7 @@ use core::mem::{replace, take};
 use super::key::TaskKey;
 use super::record::{Asking, Record};
 use crate::handle::{CallId, ConnectionNumber, IncomingId};
-use crate::ordered::Ordered;
+use crate::ordered::{Ordered, OrderedSet};
 
 /// A notice about a task, for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +31,9 @@ pub(crate) struct Mail {
     boxes: Ordered<u64, VecDeque<Notice>>,
     /// The connections whose queue is not empty.
     full: Ordered<u64, ConnectionNumber>,
+    /// The connections among them that had no room for the notices that were tried, and have got no further notice
+    /// since.
+    tried: OrderedSet<u64>,
 }
 
 impl Mail {
@@ -54,13 +57,32 @@ impl Mail {
         self.full.iter().map(|(_, connection)| *connection)
     }
 
+    pub(super) fn is_tried(&self, connection: ConnectionNumber) -> bool {
+        self.tried.contains_key(&number(connection))
+    }
+
+    pub(super) fn note_tried(&mut self, connection: ConnectionNumber) {
+        self.tried.insert(number(connection), ());
+    }
+
+    /// Notes that a queue is not empty, and has a notice that was not tried.
+    fn fill(&mut self, connection: ConnectionNumber) {
+        self.full.insert(number(connection), connection);
+        self.tried.remove(&number(connection));
+    }
+
+    fn empty(&mut self, connection: ConnectionNumber) {
+        self.full.remove(&number(connection));
+        self.tried.remove(&number(connection));
+    }
+
     pub(super) fn has(&self, connection: ConnectionNumber) -> bool {
         self.full.contains_key(&number(connection))
     }
 
     /// Removes the queue of a connection that has ended. Returns its unsent notices.
     pub(super) fn forget(&mut self, connection: ConnectionNumber) -> VecDeque<Notice> {
-        self.full.remove(&number(connection));
+        self.empty(connection);
         self.boxes.remove(&number(connection)).unwrap_or_default()
     }
 
@@ -74,7 +96,7 @@ impl Mail {
         let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
         notices.pop_front();
         if notices.is_empty() {
-            self.full.remove(&number(connection));
+            self.empty(connection);
         }
     }
 
@@ -92,7 +114,7 @@ impl Mail {
         let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
         notices.retain(|notice| *notice != Notice::Changed(key));
         if notices.is_empty() {
-            self.full.remove(&number(connection));
+            self.empty(connection);
         }
     }
 
@@ -100,7 +122,7 @@ impl Mail {
     pub(super) fn post(&mut self, connection: ConnectionNumber, notice: Notice) {
         if let Some(notices) = self.boxes.get_mut(&number(connection)) {
             notices.push_back(notice);
-            self.full.insert(number(connection), connection);
+            self.fill(connection);
         }
     }
 
@@ -166,7 +188,7 @@ impl Mail {
             let is_dismissal = |notice: &&Notice| matches!(notice, Notice::Dismiss(_));
             let at = notices.iter().take_while(is_dismissal).count();
             notices.insert(at, Notice::Dismiss(call));
-            self.full.insert(number(connection), connection);
+            self.fill(connection);
         }
     }
 }

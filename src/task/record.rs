@@ -198,9 +198,10 @@ impl Record {
         self.inputs.wanted.iter().find(|wanted| wanted.progress == Asking::Waits)
     }
 
-    /// The open input with this key.
-    pub(crate) fn open_wanted(&self, key: &str) -> Option<&Wanted> {
-        self.inputs.wanted.iter().find(|wanted| wanted.is_open() && wanted.key == key)
+    /// The open input with this key, and its index.
+    pub(crate) fn open_wanted(&self, key: &str) -> Option<(usize, &Wanted)> {
+        let mut wanted = self.inputs.wanted.iter().enumerate();
+        wanted.find(|(_, wanted)| wanted.is_open() && wanted.key == key)
     }
 
     /// Notes that a request for an input is in flight.

@@ -12,7 +12,7 @@ use super::record::{Asking, BegunFor, Links, Record, Work};
 use super::records::Records;
 use super::status::Status;
 use super::view::TaskView;
-use crate::handle::{ConnectionNumber, IncomingId, Requestor};
+use crate::handle::{CallId, ConnectionNumber, IncomingId, Requestor};
 use crate::json::Number;
 use crate::time::Instant;
 
@@ -210,6 +210,13 @@ impl Tasks {
         self.mail.full()
     }
 
+    /// Returns the [connections with news](Self::connections_with_news) for which a notice was added since the last
+    /// [`settle`](crate::drive::ConnectionTasks::settle). The notices of the others found no room at their last
+    /// `settle`.
+    pub fn connections_with_untried_news(&self) -> impl Iterator<Item = ConnectionNumber> {
+        self.mail.full().filter(|connection| !self.mail.is_tried(*connection))
+    }
+
     /// Whether a connection has notices about tasks to send.
     pub fn has_news_for(&self, connection: ConnectionNumber) -> bool {
         self.mail.has(connection)
@@ -266,16 +273,22 @@ impl Tasks {
         failures: usize,
     ) -> bool {
         const MOST: usize = 64;
-        failures < self.mail.rotate(connection).min(MOST)
+        let has_more = failures < self.mail.rotate(connection).min(MOST);
+        if !has_more {
+            self.mail.note_tried(connection);
+        }
+        has_more
     }
 
     /// Adds a request that waits for the result of a task. Waiters for which `is_open` is false, or whose connection
-    /// has ended, are removed. From now on the task sends its input requests on the connection of the new waiter.
+    /// has ended, are removed. From now on the task sends its input requests on the connection of the new waiter. It
+    /// repeats those that it sent on another connection, or that `is_lost` says cannot reach the peer.
     pub(crate) fn wait(
         &mut self,
         key: TaskKey,
         waiter: IncomingId,
         is_open: impl Fn(IncomingId) -> bool,
+        mut is_lost: impl FnMut(CallId) -> bool,
     ) {
         let connection = waiter.connection();
         self.mail.know(connection);
@@ -288,17 +301,19 @@ impl Tasks {
             });
         }
         links.waiters.push(waiter);
-        if links.home != Some(connection) {
-            if let Some(home) = links.home.replace(connection)
-                && core::mem::take(&mut links.is_posted)
+        let has_moved = links.home != Some(connection);
+        if has_moved
+            && let Some(home) = links.home.replace(connection)
+            && core::mem::take(&mut links.is_posted)
+        {
+            mail.withdraw(home, key);
+        }
+        for wanted in &mut record.inputs.wanted {
+            if let Asking::Asked(call) = wanted.progress
+                && (has_moved || is_lost(call))
             {
-                mail.withdraw(home, key);
-            }
-            for wanted in &mut record.inputs.wanted {
-                if let Asking::Asked(call) = wanted.progress {
-                    mail.dismiss(call);
-                    wanted.progress = Asking::Waits;
-                }
+                mail.dismiss(call);
+                wanted.progress = Asking::Waits;
             }
         }
         if record.inputs.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {

@@ -86,6 +86,31 @@ fn a_slow_reader_gets_the_newest_task_state_once() {
     assert_eq!(host.sent(), [task_notification("1", &second)]);
 }
 
+/// A connection without room is no longer among those with untried news, until there is another notice for it.
+#[test]
+fn a_connection_without_room_is_tried_again_for_another_notice() {
+    let mut host = Host::new();
+    let keys = ["a", "b"].map(|task| host.begin(task));
+    host.subscribe("1", r#""a","b""#);
+    host.sent();
+    let connection = host.side.server.connection_number();
+    let untried = |host: &Host| host.tasks.connections_with_untried_news().next();
+    let roomy = host.fill();
+    for key in keys {
+        host.tasks.set_message(key, Some("soon"), host.side.now).unwrap();
+        assert_eq!(untried(&host), Some(connection));
+        host.settle();
+        assert!(host.tasks.has_news_for(connection) && untried(&host).is_none());
+    }
+    host.completes(keys[0]);
+    assert_eq!(untried(&host), None, "that notice waits already");
+    host.side.out = roomy;
+    host.settle();
+    assert!(!host.tasks.has_news_for(connection));
+    host.completes(keys[1]);
+    assert_eq!(untried(&host), Some(connection));
+}
+
 /// Proves M-TASKX-45, M-R-25: if there is room only for the acknowledgement, the state of the task follows later,
 /// once, whichever changes happen meanwhile.
 #[test]

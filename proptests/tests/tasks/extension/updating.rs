@@ -83,6 +83,18 @@ fn no_answer_is_lost_when_a_task_asks_for_more() {
     host.answers(&get("1", "t"), &waiting(&["d"]));
 }
 
+/// An answer that is too long to keep counts as a refusal: the client would only send it again.
+#[test]
+fn an_answer_that_is_too_long_is_a_refusal() {
+    let (mut host, key) = asked(&["a", "b"]);
+    let long = "x".repeat(host.tasks.config().input_bytes);
+    let long = format!(r#""a":{{"action":"accept","content":{{"a":"{long}"}}}}"#);
+    // A second answer to the same input has no effect.
+    assert_eq!(acknowledges(&mut host, &format!("{long},{}", answers(&["a"]))), None);
+    assert_eq!(acknowledges(&mut host, &answers(&["b"])), Some(TaskNews::Input(key)));
+    assert_eq!(inputs(&host, key), format!("{{{}}}", answers(&["b"])));
+}
+
 /// Proves M-TASKX-34, M-R-26, M-R-27: an answer that was not requested or is repeated is ignored. The first answer
 /// counts.
 #[test]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use mcp_sansio::capability::Capability;
 use mcp_sansio::error::{NotAllowed, ViolationKind};
 use mcp_sansio::event::{Expiry, UnmatchedCause};
-use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::model::{
+    Content, CreateMessageParams, ElicitParams, InputRequired, ObjectSchema, Role, SamplingMessage,
+};
 use mcp_sansio::task::{Status, TaskError, TaskKey, TaskNews, Tasks};
 use mcp_sansio::{ErrorCode, Outcome};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
@@ -68,6 +70,20 @@ fn a_task_asks_and_goes_on() {
     assert_eq!(stage.settled_messages(), [changed(&works)]);
     assert_eq!(stage.answers(&about("2", "get", "a")), [result("2", works)]);
     assert_eq!(stage.settled_messages(), [""; 0]);
+}
+
+/// An answer to a request for a sample or for the roots that does not fit is a refusal, as for any other input.
+#[test]
+fn an_answer_that_does_not_fit_is_a_refusal() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    let key = stage.begin("a");
+    let sample =
+        CreateMessageParams::new([SamplingMessage::new(Role::User, Content::text("?"))], 7);
+    require(&mut stage, key, &InputRequired::new().sample("s", sample).roots("r"));
+    assert_eq!(stage.settled_messages().len(), 2);
+    assert_eq!(stage.answered(&result("1", r#"{"x":1}"#)), None);
+    assert_eq!(stage.answered(&result("2", r#"{"roots":7}"#)), Some(TaskNews::Input(key)));
+    assert_eq!(stage.tasks.get(key).unwrap().inputs().as_json(), "{}");
 }
 
 /// Proves L-AMB-21: the requests of a task can wait until a `tasks/result` waits for it.

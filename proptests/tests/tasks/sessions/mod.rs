@@ -20,6 +20,7 @@ mod news;
 mod quiet;
 mod requestors;
 mod results;
+mod routes;
 mod schema;
 mod time;
 mod words;
