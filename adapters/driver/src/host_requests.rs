@@ -22,6 +22,10 @@ impl PendingHostRequests {
         self.waiting.get().is_none_or(VecDeque::is_empty)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.get().map_or(0, VecDeque::len)
+    }
+
     pub(crate) fn pop(&mut self) -> Option<(IncomingId, HostRequest)> {
         self.waiting.get_mut()?.pop_front()
     }

@@ -6,9 +6,10 @@ use mcp_sansio::event::TaskAnswer;
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, TaskKey};
-use mcp_sansio::{IncomingId, Instant, Phase, RespondError};
+use mcp_sansio::{IncomingId, Instant, Outboxes, Phase, RespondError, Route};
 
 use crate::machine::Machine;
+use crate::out::Out;
 use crate::task_handle::TaskHandle;
 use crate::tasks::{Link, Shared};
 use crate::wire::{State, UNANSWERED, Wire};
@@ -78,9 +79,19 @@ impl<M: Machine> Wire<M> {
     }
 }
 
+/// The maximum number of requests about tasks that are served without success at once.
+const MOST_ATTEMPTS: usize = 64;
+
 /// Serves the waiting requests about tasks and sends task news, as far as there is room.
 fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
-    while let Some((id, host_request)) = state.host_requests.pop() {
+    // Over HTTP, another request may have room, because its response has another route.
+    let mut attempts = match &state.out {
+        Out::Stream(_) => 1,
+        Out::Http(_) => state.host_requests.len().min(MOST_ATTEMPTS),
+    };
+    while 0 < attempts
+        && let Some((id, host_request)) = state.host_requests.pop()
+    {
         let State { machine, out, .. } = state;
         match machine.serve_chore(id, &host_request, &mut shared.tasks, now, out) {
             Ok(news) => {
@@ -89,9 +100,14 @@ fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Insta
                     state.events.push(event, bytes);
                 }
             }
-            Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => {
-                state.host_requests.push_back(id, host_request);
-                break;
+            Err(RespondError::Encode(EncodeError::Full))
+                if !out.outbox(Route::Exchange(id)).is_empty() =>
+            {
+                attempts -= 1;
+                match out {
+                    Out::Stream(_) => state.host_requests.push_back(id, host_request),
+                    Out::Http(_) => state.host_requests.push(id, host_request),
+                }
             }
             // The response will never fit.
             Err(RespondError::Encode(_)) => state.unanswered.push((id, UNANSWERED.into())),
@@ -104,7 +120,6 @@ fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Insta
     if shared.tasks.has_news_for(connection) {
         state.machine.tasks(&mut shared.tasks).settle(now, &mut state.out);
     }
-    shared.on_news_sent(connection);
 }
 
 impl<M: Machine> Link for Wire<M> {

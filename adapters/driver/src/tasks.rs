@@ -3,7 +3,7 @@
 //! Lock order: the lock of a connection comes before the lock of the tasks, and no thread holds the locks of two
 //! connections. So a change on one connection is sent on the others only after both locks are released.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -66,8 +66,6 @@ pub(crate) struct Shared {
     expiry_watch: ExpiryWatch,
     /// The open connections.
     links: HashMap<ConnectionNumber, Weak<dyn Link>>,
-    /// The connections without room for their task news. They continue when they have room.
-    stuck: HashSet<ConnectionNumber>,
     next_connection: u32,
 }
 
@@ -275,7 +273,6 @@ impl Shared {
     /// Removes a connection that has ended.
     pub(crate) fn unlink(&mut self, connection: ConnectionNumber) {
         self.links.remove(&connection);
-        self.stuck.remove(&connection);
         self.expiry_watch.remove(connection);
         self.tasks.disconnected(connection);
     }
@@ -308,20 +305,11 @@ impl Shared {
         }
     }
 
-    /// Notes that a connection has sent as much news as it has room for.
-    pub(crate) fn on_news_sent(&mut self, connection: ConnectionNumber) {
-        if self.tasks.has_news_for(connection) {
-            self.stuck.insert(connection);
-        } else {
-            self.stuck.remove(&connection);
-        }
-    }
-
     /// Returns the connections with news that they have not tried to send yet, except one.
     pub(crate) fn links_with_news(&mut self, but: Option<ConnectionNumber>) -> Vec<Arc<dyn Link>> {
-        let is_other = |one: &_| Some(*one) != but && !self.stuck.contains(one);
-        let with_news = self.tasks.connections_with_news().filter(is_other);
-        let with_news: Vec<_> = with_news.collect();
+        // The others had no room, and continue when they have room.
+        let with_news = self.tasks.connections_with_untried_news();
+        let with_news: Vec<_> = with_news.filter(|one| Some(*one) != but).collect();
         let mut links = Vec::new();
         for connection in with_news {
             match self.links.get(&connection).and_then(Weak::upgrade) {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::Principal;
 use mcp_sansio::http::Reply;
+use mcp_sansio::model::CallToolResult;
+use mcp_sansio::{Principal, ServerConfig};
 use mcp_sansio_http::{
     ConnectionOptions, EndpointOptions, OneStreamPaths, PeerAddress, SharedTasks,
 };
@@ -32,7 +33,10 @@ fn options() -> EndpointOptions {
 }
 
 async fn serve(options: EndpointOptions) -> Served {
-    let mut config = server_config();
+    serve_with(server_config(), options).await
+}
+
+async fn serve_with(mut config: ServerConfig, options: EndpointOptions) -> Served {
     config.capabilities = config.capabilities.with_tasks();
     config.capabilities.tasks = config.capabilities.tasks.map(|tasks| tasks.listed());
     Served::with(config, options, Duration::ZERO).await
@@ -242,6 +246,29 @@ async fn the_tasks_of_a_session_end_with_it() {
         assert_eq!(client.raw.answer().await.status(), "200");
         assert_eq!(all.with(|tasks, _| tasks.len()), left, "{user}");
     }
+}
+
+/// A result that never fits is refused at once, whatever waits on the other streams of its session.
+#[tokio::test]
+async fn a_result_without_room_holds_up_no_other_request() {
+    let all = SharedTasks::default();
+    let mut options = options();
+    options.connection = ConnectionOptions::new().tasks(all.clone());
+    let mut config = server_config();
+    config.connection.limits.outbox_bytes = 20_000;
+    let mut served = serve_with(config, options).await;
+    let mut client = Client::in_session(&served, "ann").await;
+    let task = client.begin(&mut served).await;
+    let long = CallToolResult::text("x".repeat(30_000));
+    all.with(|tasks, now| {
+        let key = tasks.find(&task).unwrap();
+        // The notification about it waits for an event stream that the client has not opened.
+        tasks.set_message(key, Some("soon"), now).unwrap();
+        tasks.complete(key, &long, now).unwrap();
+    });
+    let result = client.ask("tasks/result", json!({"taskId": task}), "").await;
+    assert_eq!(result.json()["error"]["code"], -32603, "{result:?}");
+    assert_eq!(client.get(&task).await.json()["result"]["status"], "completed");
 }
 
 /// A session accepts no message, event stream or termination of another client.
