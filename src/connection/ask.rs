@@ -218,11 +218,12 @@ impl<C: Recycle> Messages<C> {
             // The params may have been copied before the message ran out of room.
             self.spare.clear();
         }
+        let is_self_contained = stamp.is_some();
         asked.sent = put.map_err(|error| permit.explain::<CallError>(error))?;
         asked.route = route;
         self.register(cx, asked, *patience);
         self.expect(cx, call, answer_context);
-        self.store_params(call);
+        self.store_params(call, is_self_contained);
         Ok(call)
     }
 
@@ -252,8 +253,9 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Keeps the params of a call that has been written, so that its request can be sent again.
-    fn store_params(&mut self, call: CallId) {
+    fn store_params(&mut self, call: CallId, is_self_contained: bool) {
         if let Some(asked) = self.outgoing.get_mut(call.0) {
+            asked.again.is_self_contained = is_self_contained;
             // The previous buffer is empty and keeps its capacity for the next call.
             core::mem::swap(&mut asked.again.params, &mut self.spare);
         }
@@ -367,8 +369,9 @@ impl<C: Recycle> Messages<C> {
             }
             Ok(())
         });
+        let is_self_contained = stamp.is_some();
         self.spare = params_again;
-        self.store_params(call);
+        self.store_params(call, is_self_contained);
         if task.is_none()
             && rules.tasks.asked_for
             && let Some(asked) = self.outgoing.get_mut(call.0)

@@ -9,9 +9,10 @@ use super::event::Outcome;
 use super::input_rounds::Rounds;
 use super::messages::Messages;
 use super::pages::Pages;
-use super::remote_task::RemoteTask;
+use super::remote_task::{RemoteTask, left_by_hand};
 use super::resend::{is_repeated, send_again};
 use super::subscription::Subscription;
+use super::task_snapshot::Snapshot;
 use crate::codes::ViolationKind;
 use crate::rpc::{Recycle, ResultType};
 
@@ -121,6 +122,9 @@ impl CallState {
         answer: PeerResponse<'a>,
     ) -> Result<Next<'a, Self>, Outcome<'a>> {
         let PeerResponse { outcome, bytes, result_type } = answer;
+        if is_from_before(at) {
+            return from_before(at, outcome, result_type, bytes);
+        }
         if let Outcome::Result(result) = &outcome
             && let Some(next) = RemoteTask::begin(at, result, result_type, bytes)
         {
@@ -175,6 +179,36 @@ impl CallState {
             _ => {}
         }
         Next::On(None)
+    }
+}
+
+/// Whether the request was sent in an era that the connection has left: a client that knew the revision of its server
+/// opens a session if the server does not answer the probe in time.
+fn is_from_before(at: &CallCx<'_, '_, '_, Call>) -> bool {
+    let asked = at.below.outgoing.get(at.call.0);
+    let is_known = asked.is_some_and(|asked| asked.again.is_self_contained && asked.kind.is_some());
+    is_known && !at.below.session.rules().reads_result_types
+}
+
+/// Handles the response to such a request. A session can neither send the request again nor poll its task, so both
+/// are left to the application.
+fn from_before<'a>(
+    at: &CallCx<'_, '_, '_, Call>,
+    outcome: Outcome<'a>,
+    result_type: ResultType,
+    bytes: &'a [u8],
+) -> Result<Next<'a, CallState>, Outcome<'a>> {
+    let Outcome::Result(result) = outcome else { return Err(outcome) };
+    match result_type {
+        ResultType::Complete | ResultType::Absent => Err(Outcome::Result(result)),
+        ResultType::InputRequired => Ok(Next::Ends(Outcome::InputRequired(result))),
+        ResultType::Task => {
+            let kind = at.below.outgoing.get(at.call.0).and_then(|asked| asked.kind);
+            let snapshot = result.borrowed().and_then(Snapshot::read);
+            let left = kind.zip(snapshot).map(|(kind, snapshot)| left_by_hand(snapshot, kind));
+            Ok(left.map_or_else(|| Next::invalid(bytes), Next::Ends))
+        }
+        ResultType::Other => Ok(Next::invalid(bytes)),
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Again {
     pub(super) repeated: RevisionSet,
     /// Whether the application itself handles input that the peer requires.
     pub(super) by_hand: bool,
+    /// Whether the request was sent with everything that the peer needs to serve it, without a session.
+    pub(super) is_self_contained: bool,
 }
 
 /// The receiver of the response to a request of this side.
@@ -205,6 +207,7 @@ impl Default for Again {
             narrowed: None,
             repeated: RevisionSet::NONE,
             by_hand: false,
+            is_self_contained: false,
         }
     }
 }
@@ -216,6 +219,7 @@ impl Recycle for Again {
         self.narrowed = None;
         self.repeated = RevisionSet::NONE;
         self.by_hand = false;
+        self.is_self_contained = false;
     }
 }
 

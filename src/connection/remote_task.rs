@@ -20,6 +20,7 @@ use super::task_messages::{inlined, poll, task_in, update_of};
 use super::task_snapshot::{Novelty, Seen, Snapshot, TaskProgress};
 use super::task_update::{BegunTask, TaskTicket};
 use crate::codes::{ErrorCode, ViolationKind};
+use crate::dialect::methods::RequestKind;
 use crate::handle::CallId;
 use crate::json::{MemberTexts, Raw};
 use crate::model::TaskStatus;
@@ -55,6 +56,13 @@ pub(super) struct RemoteTask {
     pub(super) inputs: Inputs,
 }
 
+/// Returns the outcome of a call whose task is left to the application.
+pub(super) fn left_by_hand(snapshot: Snapshot<'_>, kind: RequestKind) -> Outcome<'_> {
+    let ticket = TaskTicket::new(snapshot.id.to_str().into_owned(), kind.rule().name);
+    let task = Raw::trusted(snapshot.text);
+    Outcome::Task(BegunTask { ticket, task, meta: snapshot.meta.map(Raw::trusted) })
+}
+
 /// Whether a result contains only metadata. Some servers respond so if they have no result.
 fn is_empty_result(result: &str) -> bool {
     MemberTexts::of(result).all(|(key, _)| key == "_meta" || key == "resultType")
@@ -78,13 +86,10 @@ impl RemoteTask {
         let asked = at.below.outgoing.get(at.call.0)?;
         let options = asked.task.as_deref().copied().unwrap_or_default();
         let kind = asked.kind?;
-        let id = snapshot.id.to_str().into_owned();
         if options.by_hand {
-            let ticket = TaskTicket::new(id, kind.rule().name);
-            let task = Raw::trusted(snapshot.text);
-            let meta = snapshot.meta.map(Raw::trusted);
-            return Some(Next::Ends(Outcome::Task(BegunTask { ticket, task, meta })));
+            return Some(Next::Ends(left_by_hand(snapshot, kind)));
         }
+        let id = snapshot.id.to_str().into_owned();
         let mut seen = Seen::nothing(at.cx.now(), limits.kept_bytes);
         seen.take_in(&snapshot);
         let mut task = Self { id, options, was_answered: true, seen, ..Self::default() };
@@ -359,7 +364,10 @@ impl RemoteTask {
         at: &mut CallCx<'_, '_, '_, C>,
         outcome: Outcome<'a>,
     ) -> Next<'a, S> {
-        self.failed_updates += 1;
+        // Updates that fail together, before their answers are sent again, count once.
+        if self.inputs.0.iter().any(|one| one.answer.is_some() && one.is_sent) {
+            self.failed_updates += 1;
+        }
         if MOST_FAILURES <= self.failed_updates {
             return self.ends(at, outcome);
         }
@@ -379,6 +387,12 @@ impl RemoteTask {
             self.failures = 0;
         }
         let novelty = self.seen.take_in(&snapshot);
+        let by_method = at.below.session.rules().tasks.result_by_method;
+        if !by_method && self.seen.progress.is_final() && !snapshot.progress().is_final() {
+            // A task that has ended goes on: its result may never come.
+            let kind = ViolationKind::InvalidResult;
+            return self.failed(at, Outcome::Malformed { kind, message: bytes.into() });
+        }
         if matches!(novelty, Novelty::Changed { .. }) {
             // A snapshot without changes does not postpone the next poll.
             self.ask_at = None;

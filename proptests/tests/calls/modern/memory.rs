@@ -73,6 +73,40 @@ fn an_error_without_an_id_is_no_answer_to_the_probe_of_an_open_connection() {
     is_alive(&mut side);
 }
 
+/// A call that was sent as modern keeps the meaning of its response, although a session is opened meanwhile: input, or
+/// a task, is no final result. A session cannot go on with it, so it is left to the application.
+///
+/// Proves M-ERA-10, M-RES-12, M-MRTR-12.
+#[test]
+fn a_response_from_before_a_session_keeps_its_meaning() {
+    let asks = r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"s"}"#;
+    let task = r#"{"resultType":"task","taskId":"t","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null}"#;
+    let done = r#"{"resultType":"complete","content":[]}"#;
+    for is_open in [false, true] {
+        for answer in [asks, task, done, r#"{"resultType":"x"}"#] {
+            let mut side = trusting();
+            let call = side.call("tools/call");
+            side.sent();
+            assert_eq!(side.elapse(10_000), []);
+            assert_eq!(side.sent(), [initialize(3, "2025-11-25")]);
+            if is_open {
+                absorb(side.receive(&result(3, SESSION)));
+            }
+            let (ended, outcome) = ended(side.receive(&result(2, answer)));
+            assert_eq!(ended, call);
+            match outcome {
+                Outcome::InputRequired(result) => assert_eq!(result.as_json(), asks),
+                Outcome::Task(begun) => {
+                    assert_eq!((&*begun.ticket.task_id, begun.task.as_json()), ("t", task));
+                }
+                Outcome::Result(result) => assert_eq!(result.as_json(), done),
+                Outcome::Malformed { .. } => assert_eq!(answer, r#"{"resultType":"x"}"#),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
 /// A client that is about to end needs no outcome of its probe any more: its open calls can finish.
 #[test]
 fn the_probe_of_a_client_that_shuts_down_changes_nothing() {
