@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_sansio::auth::{Effect, Permit, Stage};
+use mcp_sansio::auth::{
+    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchError, FetchPurpose,
+    Permit, Saved, SigningKey, Stage, Verdict,
+};
 use serde_json::json;
 
-use crate::kit::{Lab, SERVER, config, tokens};
+use crate::kit::{Lab, SERVER, config, field, resource_metadata, server_metadata, tokens};
 
 /// Returns a client so many seconds after its login.
 fn logged_in_before(seconds: u64) -> Lab {
@@ -44,4 +47,186 @@ fn a_refused_refresh_of_an_expired_token_leaves_no_tokens() {
     assert_eq!(lab.effect(), Some(Effect::Unclaim));
     assert_eq!(lab.saved.as_ref().and_then(|saved| saved.scopes()), None);
     assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+}
+
+/// Returns a configuration with this client and no other source of a client id.
+fn configured(client: ConfiguredClient) -> AuthorizerConfig {
+    let mut config = AuthorizerConfig::new(SERVER).unwrap();
+    config.clients.push(client);
+    config
+}
+
+/// Returns a client with this configuration and the tokens of an earlier process, after they have expired. A request
+/// waits for the refresh.
+fn restarted(config: AuthorizerConfig, saved: &Saved) -> Lab {
+    let mut lab = Lab::new(config);
+    lab.authorizer.restore(saved.clone());
+    lab.wait(7200);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.claim(Some(saved.clone()));
+    lab
+}
+
+/// Proves A-REF-01: the configuration has the current credentials of a client, the stored tokens have those of the
+/// login. Without credentials in the configuration the stored ones remain.
+#[test]
+fn a_refresh_uses_the_credentials_that_are_configured_now() {
+    let client = || ConfiguredClient::new("known");
+    let mut lab = Lab::new(configured(client().secret("old")));
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    // `known:new` and `known:old` in base64.
+    let (new, old) = ("Basic a25vd246bmV3", "Basic a25vd246b2xk");
+    for (current, expected) in [
+        (client().secret("new"), new),
+        (client(), old),
+        (ConfiguredClient::new("other").secret("new"), old),
+        (client().secret("new").issuer("https://other.example"), old),
+    ] {
+        let mut lab = restarted(configured(current.clone()), &saved);
+        let fetch = lab.serve(200, &tokens());
+        let field = fetch.authorization.map(|field| field.expose().to_owned());
+        assert_eq!(field.as_deref(), Some(expected), "{current:?}");
+        assert_eq!(lab.released().len(), 1);
+        let is_new = lab.saved.unwrap().to_text().expose().contains(r#""secret":"new""#);
+        // The next process need not know the new secret.
+        assert_eq!(is_new, expected == new, "{current:?}");
+    }
+
+    // A client that has replaced its secret by a key authenticates in another way.
+    let mut lab = restarted(configured(client().key("ES256", None)), &saved);
+    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
+    lab.authorizer.signed(signing.job, b"signature", lab.now);
+    let fetch = lab.fetch();
+    assert_eq!((fetch.purpose, fetch.authorization.is_some()), (FetchPurpose::Refresh, false));
+    assert!(field(&fetch, "client_assertion").is_some());
+}
+
+/// Proves A-REF-01 for a client that is identified by its metadata document.
+#[test]
+fn a_refresh_is_signed_with_the_key_that_is_configured_now() {
+    let with_key = |key_id: &str| {
+        let mut config = AuthorizerConfig::new(SERVER).unwrap();
+        config.metadata_document("https://client.example/client.json").unwrap();
+        config.document_key = Some(SigningKey::new("ES256", Some(key_id.into())));
+        config
+    };
+    let mut lab = Lab::new(with_key("old"));
+    let mut server = server_metadata();
+    server["client_id_metadata_document_supported"] = json!(true);
+    server["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    let state = lab.opened().get("state").to_owned();
+    lab.back(&format!("code=the-code&state={state}"));
+    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
+    lab.authorizer.signed(signing.job, b"signature", lab.now);
+    lab.serve(200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+
+    let mut lab = restarted(with_key("new"), &lab.saved.unwrap());
+    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
+    assert_eq!(signing.key_id.as_deref(), Some("new"));
+}
+
+/// Proves A-REF-02, A-SEC-07: the endpoint of fresh metadata replaces the stored one, but only for tokens of the same
+/// issuer.
+#[test]
+fn a_refresh_goes_to_the_token_endpoint_of_fresh_metadata() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.clone().unwrap();
+    let mut server = server_metadata();
+    server["token_endpoint"] = json!("https://as.example/moved");
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+
+    // Meanwhile another process has stored tokens of another issuer, which are due as well.
+    let text = saved.to_text().expose().replace("as.example", "two.example");
+    let text = text.replace(r#""generation":1"#, r#""generation":2"#);
+    let mut other = lab.clone();
+    other.now = other.now + Duration::from_secs(3600);
+    other.claim(Some(Saved::from_text(&text).unwrap()));
+    assert_eq!(other.fetch().url, "https://two.example/token");
+
+    lab.claim(Some(saved));
+    let fetch = lab.serve(200, &tokens());
+    assert_eq!((fetch.purpose, &*fetch.url), (FetchPurpose::Refresh, "https://as.example/moved"));
+    assert_eq!(lab.released().len(), 1);
+    assert!(lab.saved.unwrap().to_text().expose().contains("https://as.example/moved"));
+}
+
+/// Proves A-REF-09, A-REG-19: a refusal that would repeat itself ends with a new login, whatever its reason.
+#[test]
+fn a_refused_refresh_of_an_expired_token_leads_to_a_login() {
+    let client = || configured(ConfiguredClient::new("known").secret("secret"));
+    let mut lab = Lab::new(client());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    let error = |code: &str| json!({ "error": code }).to_string();
+    for (status, body) in [
+        (401, error("invalid_client")),
+        (400, error("unauthorized_client")),
+        (400, error("invalid_target")),
+        (400, error("invalid_scope")),
+        (400, error("made_up")),
+        (302, String::new()),
+        (404, "<html>".into()),
+        (404, "x".repeat(70_000)),
+        (410, String::new()),
+        (200, "{}".into()),
+    ] {
+        let mut lab = restarted(client(), &saved);
+        let fetch = lab.fetch();
+        lab.answer_text(&fetch, status, &body);
+        assert_eq!(lab.effect(), Some(Effect::Unclaim), "{status} {body}");
+        if body.starts_with(r#"{"error""#) {
+            assert_eq!(lab.saved.as_ref().unwrap().scopes(), None, "{status} {body}");
+            lab.discover(&resource_metadata(), &server_metadata());
+        } else {
+            // No authorization server has refused the token: its endpoint may have moved.
+            assert_eq!(lab.authorizer.saved(), &saved, "{status} {body}");
+            lab.discover(&resource_metadata(), &server_metadata());
+            lab.claim(Some(saved.clone()));
+            let fetch = lab.fetch();
+            lab.answer_text(&fetch, status, &body);
+            assert_eq!(lab.effect(), Some(Effect::Unclaim), "{status} {body}");
+            assert_eq!(lab.saved.as_ref().unwrap().scopes(), None, "{status} {body}");
+        }
+        lab.prepared();
+        assert_eq!(lab.opened().get("client_id"), "known");
+    }
+    let mut lab = restarted(client(), &saved);
+    let fetch = lab.fetch();
+    lab.fail(&fetch, FetchError::TooLarge);
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+
+    // A refusal that may not repeat itself loses nothing.
+    for code in ["temporarily_unavailable", "server_error"] {
+        let mut lab = restarted(client(), &saved);
+        lab.serve(400, &json!({ "error": code }));
+        assert!(matches!(lab.failure(), AuthorizationFailure::TokenRefused(_)));
+        assert_eq!(lab.authorizer.saved(), &saved);
+    }
+}
+
+/// Proves A-REF-09: a token that another process has refreshed in the meantime serves, although its own refresh is
+/// refused.
+#[test]
+fn a_refused_refresh_of_a_valid_token_releases_requests_to_use_it() {
+    let mut lab = Lab::new(configured(ConfiguredClient::new("known").secret("secret")));
+    lab.log_in(&tokens());
+    let stored = lab.saved.clone().unwrap().to_text().expose().replace("t1", "t2");
+    let stored = Saved::from_text(&stored.replace(r#""generation":1"#, r#""generation":2"#));
+    let key = lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    // The tokens of the other process are due for a refresh, too.
+    lab.now = lab.now + Duration::from_secs(3550);
+    lab.claim(Some(stored.unwrap()));
+    lab.serve(401, &json!({ "error": "invalid_client" }));
+    assert_eq!(lab.released(), [(key, Verdict::Send)]);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }

@@ -28,7 +28,7 @@ impl Authorizer {
         let Some(activity) = self.answered(job) else { return };
         let purpose = activity.fetch_purpose();
         let outcome = if response.body.len() > self.inner.config.most_bytes {
-            Err(AuthorizationFailure::TooLarge { place: purpose.place() })
+            self.too_large(activity, now)
         } else if response.is_transient() {
             self.not_answered(activity, purpose, Some(response.status), response.pause(), now)
         } else {
@@ -43,7 +43,7 @@ impl Authorizer {
         let purpose = activity.fetch_purpose();
         let place = purpose.place();
         let outcome = match error {
-            FetchError::TooLarge => Err(AuthorizationFailure::TooLarge { place }),
+            FetchError::TooLarge => self.too_large(activity, now),
             FetchError::NotAllowed => {
                 Err(AuthorizationFailure::NotAllowed { place, reason: NotAllowed::Policy })
             }
@@ -52,6 +52,16 @@ impl Authorizer {
             }
         };
         self.proceed(outcome, now);
+    }
+
+    fn too_large(&mut self, activity: Activity, now: Instant) -> Step {
+        let failure = AuthorizationFailure::TooLarge { place: activity.fetch_purpose().place() };
+        match activity {
+            Activity::Refreshing(refresh) => {
+                refreshing::refused(&mut self.inner, refresh, failure, now)
+            }
+            _ => Err(failure),
+        }
     }
 
     fn taken(&mut self, activity: Activity, response: FetchedResponse<'_>, now: Instant) -> Step {

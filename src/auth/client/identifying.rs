@@ -12,6 +12,7 @@ use super::inner::{Inner, Step};
 use super::login::prepare_login;
 use super::token::request_token;
 use crate::auth::messages::server_metadata::ServerMetadata;
+use crate::auth::web_url::WebUrl;
 use crate::time::Instant;
 
 /// Uses the first available source of a client id: the configuration, a metadata document, an earlier registration,
@@ -70,11 +71,38 @@ fn configured(inner: &Inner, issuer: &str) -> Result<Option<Client>, Authorizati
 fn documented(inner: &Inner, server: &ServerMetadata) -> Option<Client> {
     let url =
         inner.config.metadata_document.as_ref().filter(|_| server.takes_metadata_documents)?;
-    let mut client = Client::of(&ConfiguredClient::new(url.as_str()), &server.issuer);
+    Some(of_document(inner, url, &server.issuer))
+}
+
+fn of_document(inner: &Inner, url: &WebUrl, issuer: &str) -> Client {
+    let mut client = Client::of(&ConfiguredClient::new(url.as_str()), issuer);
     client.method = Some(inner.config.document_authentication());
     client.key = inner.config.document_key.clone();
     client.source = ClientSource::Document;
-    Some(client)
+    client
+}
+
+/// Returns a stored client with its current credentials, if the configuration has them.
+pub(super) fn renewed(inner: &Inner, client: &Client) -> Option<Client> {
+    let issuer = &client.issuer;
+    match client.source {
+        ClientSource::Registered => None,
+        ClientSource::Document => {
+            let url = inner.config.metadata_document.as_ref();
+            let url = url.filter(|url| url.as_str() == client.client_id)?;
+            Some(of_document(inner, url, issuer))
+        }
+        // A configuration without credentials does not show that the client has become public.
+        ClientSource::Configured => {
+            let is_it = |configured: &&ConfiguredClient| {
+                configured.client_id == client.client_id
+                    && configured.issuer.as_ref().is_none_or(|known| known == issuer)
+                    && (configured.secret.is_some() || configured.key.is_some())
+            };
+            let configured = inner.config.clients.iter().find(is_it)?;
+            Some(Client::of(configured, issuer))
+        }
+    }
 }
 
 /// Continues with a client id, by the configured flow.

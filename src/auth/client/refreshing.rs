@@ -1,15 +1,15 @@
 //! Refreshing a token ([RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)).
 
 use super::activity::{Activity, Attempt, Refresh, Request};
-use super::client_id::{ClientAuthentication, ClientSource};
+use super::client_id::{Client, ClientAuthentication, ClientSource};
 use super::discovery::find_resource;
 use super::effect::FetchPurpose;
 use super::failure::{AuthorizationFailure, OAuthErrorCode};
 use super::fetching::FORM;
-use super::identifying::identify;
+use super::identifying::{identify, renewed};
 use super::inner::{Inner, Step};
 use super::response::FetchedResponse;
-use super::saved::Saved;
+use super::saved::{Grant, Saved};
 use super::token::{authentication, is_client_unknown, refusal};
 use crate::auth::Secret;
 use crate::auth::messages::token_request::{TokenGrant, TokenRequest};
@@ -32,13 +32,35 @@ pub(super) fn refresh(
     if has_newer && inner.token(now).is_some() && !is_due {
         return Ok(Activity::Idle);
     }
-    let grant = inner.saved.grant.as_ref().filter(|grant| grant.refresh_token.is_some());
-    let Some(grant) = grant else { return begin_anew(inner, refresh, now) };
+    let Some(grant) = refreshable(inner, &refresh) else { return begin_anew(inner, refresh, now) };
     if grant.method == ClientAuthentication::PrivateKeyJwt {
-        let (client, issuer) = (grant.client.clone(), grant.issuer.clone());
-        return Ok(inner.sign(&client, &issuer, Request::Refresh(refresh), now));
+        return Ok(inner.sign(&grant.client, &grant.issuer, Request::Refresh(refresh), now));
     }
     send_refresh(inner, refresh, None)
+}
+
+/// Returns the tokens to refresh, with the current credentials of their client, and with the token endpoint of the
+/// discovered metadata. `None` if there is no refresh token.
+///
+/// The stored credentials and the stored endpoint are those of the login. The client may have another secret since
+/// then, and the endpoint may have moved.
+fn refreshable(inner: &Inner, refresh: &Refresh) -> Option<Grant> {
+    let grant = inner.saved.grant.as_ref().filter(|grant| grant.refresh_token.is_some())?;
+    let mut grant = grant.clone();
+    let server = refresh.found.as_ref().map(|found| &found.server);
+    // The tokens may have been restored after the discovery.
+    let server = server.filter(|server| server.issuer == grant.issuer);
+    if let Some(server) = server {
+        grant.token_endpoint = server.token_endpoint.as_str().into();
+    }
+    let Some(client) = renewed(inner, &grant.client) else { return Some(grant) };
+    let kinds = |client: &Client| (client.secret.is_some(), client.key.is_some());
+    if kinds(&client) != kinds(&grant.client) {
+        let methods = server.and_then(|server| server.authentication_methods.as_deref());
+        grant.method = client.authentication(methods).unwrap_or(grant.method);
+    }
+    grant.client = client;
+    Some(grant)
 }
 
 pub(super) fn send_refresh(
@@ -46,7 +68,7 @@ pub(super) fn send_refresh(
     refresh: Refresh,
     assertion: Option<&Secret>,
 ) -> Step {
-    let Some(grant) = &inner.saved.grant else { return Ok(Activity::Idle) };
+    let Some(grant) = refreshable(inner, &refresh) else { return Ok(Activity::Idle) };
     let Some(token) = &grant.refresh_token else { return Ok(Activity::Idle) };
     let request = TokenRequest {
         grant: TokenGrant::Refresh { token },
@@ -71,10 +93,15 @@ pub(super) fn refreshed(
     now: Instant,
 ) -> Step {
     if !response.is_success() {
-        return refresh_refused(inner, refresh, response, now);
+        return refused(inner, refresh, refusal(response, FetchPurpose::Refresh), now);
     }
-    let tokens = Tokens::read(response.body).map_err(AuthorizationFailure::InvalidToken)?;
-    let Some(mut grant) = inner.saved.grant.clone() else { return Ok(Activity::Idle) };
+    let tokens = match Tokens::read(response.body) {
+        Ok(tokens) => tokens,
+        Err(member) => {
+            return refused(inner, refresh, AuthorizationFailure::InvalidToken(member), now);
+        }
+    };
+    let Some(mut grant) = refreshable(inner, &refresh) else { return Ok(Activity::Idle) };
     grant.access_token = tokens.access_token;
     // A refresh token that the response does not replace stays valid.
     grant.refresh_token = tokens.refresh_token.or(grant.refresh_token);
@@ -85,27 +112,46 @@ pub(super) fn refreshed(
     Ok(Activity::Idle)
 }
 
-fn refresh_refused(
+/// Handles a refusal, or a response that is not a token response. A valid access token remains in use, and its
+/// refresh token is tried again. Without a valid access token every request would repeat the refusal, so a new
+/// authorization begins ([RFC 6749, section 1.5](https://www.rfc-editor.org/rfc/rfc6749#section-1.5)).
+pub(super) fn refused(
     inner: &mut Inner,
     refresh: Refresh,
-    response: FetchedResponse<'_>,
+    failure: AuthorizationFailure,
     now: Instant,
 ) -> Step {
-    let failure = refusal(response, FetchPurpose::Refresh);
-    let is_over = matches!(
-        &failure,
-        AuthorizationFailure::TokenRefused(error) if error.code == OAuthErrorCode::InvalidGrant
-    );
+    let code = match &failure {
+        AuthorizationFailure::TokenRefused(error) => Some(&error.code),
+        _ => None,
+    };
+    let is_over = code == Some(&OAuthErrorCode::InvalidGrant);
+    let is_temporary =
+        matches!(code, Some(OAuthErrorCode::ServerError | OAuthErrorCode::TemporarilyUnavailable));
     let client = inner.saved.grant.as_ref().map(|grant| grant.client.clone());
     let is_forgotten = is_client_unknown(&failure)
         && client.as_ref().is_some_and(|client| client.source == ClientSource::Registered);
-    if !is_over && !is_forgotten {
-        return Err(failure);
-    }
     if let Some(client) = client.filter(|_| is_forgotten) {
         inner.drop_client(&client);
     }
-    begin_anew(inner, refresh, now)
+    if is_over || is_forgotten {
+        return begin_anew(inner, refresh, now);
+    }
+    match inner.token(now) {
+        Some(_) => Ok(Activity::Idle),
+        None if is_temporary => Err(failure),
+        None if code.is_none() && refresh.found.is_none() => find_endpoint(inner),
+        None => begin_anew(inner, refresh, now),
+    }
+}
+
+/// Looks for the token endpoint after a response that is none of an authorization server: it may have moved. The
+/// refresh token is kept for the endpoint that is found.
+fn find_endpoint(inner: &mut Inner) -> Step {
+    let earlier = inner.saved.grant.as_ref().map(|grant| grant.requested.clone());
+    inner.let_go();
+    let attempt = Attempt { earlier: earlier.unwrap_or_default(), ..Attempt::default() };
+    find_resource(inner, attempt, None)
 }
 
 /// Discards the refresh token and begins a new authorization if one is needed. An unexpired access token is kept.
