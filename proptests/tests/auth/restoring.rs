@@ -85,6 +85,23 @@ fn the_generation_tells_which_state_is_newer() {
     assert!(!saved.is_newer_than(&newer) && !saved.is_newer_than(&same));
 }
 
+/// A logout discards the tokens that are known, and makes every state that was stored before older.
+#[test]
+fn a_logout_is_newer_than_the_states_before() {
+    let saved = logged_in();
+    let mut lab = Lab::new(config());
+    lab.authorizer.restore(saved.clone());
+    for generation in 2..4 {
+        lab.authorizer.log_out();
+        assert_eq!(lab.effect(), None);
+        let stored = lab.saved.clone().unwrap();
+        assert_eq!((stored.generation(), stored.scopes()), (generation, None));
+        assert!(stored.is_newer_than(&saved));
+        lab.authorizer.restore(saved.clone());
+        assert_eq!(lab.authorizer.saved(), &stored);
+    }
+}
+
 /// A client id is for one issuer: that of another issuer is not replaced.
 #[test]
 fn clients_of_other_issuers_are_kept() {

@@ -94,14 +94,16 @@ impl Authorizer {
         }
     }
 
-    /// Discards the tokens but keeps the registrations. If there were tokens, an [`Effect::Save`] with the new state
-    /// follows.
+    /// Discards the tokens but keeps the registrations. An [`Effect::Save`] with the new state follows.
+    ///
+    /// A newer state in a shared storage remains there. To discard its tokens as well, lock the storage, and
+    /// [restore](Self::restore) its state before the logout.
     pub fn log_out(&mut self) {
-        if self.inner.saved.grant.take().is_some() {
-            // A state that was read earlier still contains the tokens. The new generation makes it older.
-            self.inner.saved.generation += 1;
-            self.inner.save();
-        }
+        self.inner.saved.grant = None;
+        // A state that was read earlier, or that is still to be read, may contain tokens. The new generation makes it
+        // older.
+        self.inner.saved.generation += 1;
+        self.inner.save();
     }
 
     /// Returns the configuration.

@@ -1,8 +1,8 @@
 //! `Authorization`: drives an `Authorizer` with a clock, a storage, an application and a listener for redirects.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{fmt, io};
 
 use mcp_sansio::Instant;
 use mcp_sansio::auth::{
@@ -130,9 +130,16 @@ impl Authorization {
         self.with(Authorizer::abandoned);
     }
 
-    /// Discards the tokens, also in the storage, but keeps the registrations.
-    pub fn log_out(&self) {
+    /// Discards the tokens, also those that another process has stored, but keeps the registrations. A refresh in
+    /// progress ends first. Call this on a Tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the storage, in which the tokens may remain. This process discards them anyway.
+    pub async fn log_out(&self) -> io::Result<()> {
+        // No request carries the tokens from now on, even if the storage does not answer or this future is dropped.
         self.with(|authorizer, _| authorizer.log_out());
+        effects::log_out(self.clone()).await
     }
 
     /// Returns the current stage.

@@ -70,10 +70,7 @@ async fn carry_out<T: Transport>(
         }
         Effect::Save(saved) => {
             let (storage, is_held) = (Arc::clone(&shared.storage), held.is_some());
-            // A storage that hangs must not block every request that waits for a token.
-            let saving = timeout(2 * LOCKED_FOR, guarded(save(storage, saved, is_held)));
-            if let Err(error) = saving.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-            {
+            if let Err(error) = bounded(save(storage, saved, is_held)).await {
                 shared.host.storage_failed(error);
             }
         }
@@ -126,10 +123,10 @@ const LOCKED_FOR: Duration = Duration::from_secs(30);
 
 /// Stores this state, unless the stored state is newer.
 async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io::Result<()> {
-    // The lock covers reading and writing. A storage that cannot be locked is written anyway.
+    // The lock covers reading and writing.
     let _lock = match is_held {
         true => None,
-        false => timeout(LOCKED_FOR, storage.lock()).await.ok().and_then(Result::ok),
+        false => lock(&*storage).await,
     };
     // An unreadable state is replaced.
     let stored = storage.load().await.ok().flatten();
@@ -137,6 +134,30 @@ async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io
         return Ok(());
     }
     storage.save(&saved).await
+}
+
+/// Locks a storage for a write. A storage that cannot be locked is written anyway.
+async fn lock(storage: &dyn TokenStorage) -> Option<StorageLock> {
+    timeout(LOCKED_FOR, storage.lock()).await.ok()?.ok()
+}
+
+/// Discards the tokens here and in the storage, even if another process has stored newer ones.
+pub(super) async fn log_out(authorization: Authorization) -> io::Result<()> {
+    bounded(async move {
+        let storage = Arc::clone(&authorization.shared.storage);
+        let _lock = lock(&*storage).await;
+        // An unreadable state is replaced.
+        let stored = storage.load().await.ok().flatten();
+        let saved = authorization.with(|authorizer, _| {
+            if let Some(stored) = stored {
+                authorizer.restore(stored);
+            }
+            authorizer.log_out();
+            authorizer.saved().clone()
+        });
+        storage.save(&saved).await
+    })
+    .await
 }
 
 /// Calls a function of the application and passes its result to the authorizer.
@@ -203,6 +224,12 @@ async fn prepare(authorization: &Authorization, job: JobId, registered: Option<&
         Ok(material) => authorizer.login_prepared(job, &material, now),
         Err(_) => authorizer.job_failed(job, now),
     });
+}
+
+/// Runs a future that writes the storage. A storage that hangs must not block every request that waits for a token.
+async fn bounded(work: impl Future<Output = io::Result<()>> + Send + 'static) -> io::Result<()> {
+    let done = timeout(2 * LOCKED_FOR, guarded(work)).await;
+    done.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Runs a future of the application that may panic.

@@ -265,3 +265,74 @@ async fn a_process_that_is_killed_while_it_saves_leaves_a_whole_file() {
         assert!(both.contains(&folder.saved().await.unwrap()));
     }
 }
+
+/// A logout before the first request discards the tokens of an earlier process, and keeps its registration.
+#[tokio::test]
+async fn a_logout_discards_tokens_that_were_never_read() {
+    let folder = Folder::new("unread");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    let (authorization, user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    soon(authorization.log_out()).await.unwrap();
+    let saved = folder.saved().await.unwrap();
+    assert_eq!((saved.generation(), saved.scopes()), (2, None));
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(user.was_asked(), 1);
+    assert_eq!(protected.issuer.lock().counts.register, 1);
+}
+
+/// A logout discards the tokens in the file although another process has stored newer ones.
+#[tokio::test]
+async fn a_logout_discards_the_newer_tokens_of_another_process() {
+    let folder = Folder::new("newer");
+    let protected = Protected::new().await;
+    let (authorization, user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    for generation in 2..4 {
+        protected.issuer.lock().revoke_access_tokens();
+        assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
+        assert_eq!(folder.saved().await.unwrap().generation(), generation);
+    }
+    soon(authorization.log_out()).await.unwrap();
+    let saved = folder.saved().await.unwrap();
+    assert_eq!((saved.generation(), saved.scopes()), (4, None));
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(user.was_asked(), 2);
+}
+
+/// Storage that is never written.
+struct Full;
+
+impl TokenStorage for Full {
+    fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn save<'a>(&'a self, _: &'a Saved) -> HostFuture<'a, io::Result<()>> {
+        Box::pin(async { Err(io::ErrorKind::StorageFull.into()) })
+    }
+
+    fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
+        Box::pin(async { Ok(StorageLock::new(())) })
+    }
+}
+
+/// A logout that cannot be stored fails, and the process discards its tokens.
+#[tokio::test]
+async fn a_logout_that_is_not_stored_is_an_error() {
+    let protected = Protected::new().await;
+    let (authorization, user, _received) = stored(&protected.url(), Full);
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    let error = soon(authorization.log_out()).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(user.was_asked(), 2);
+}
