@@ -137,6 +137,8 @@ mod service_future;
 mod timekeeper;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(feature = "auth")]
+mod token_time;
 mod tool_headers;
 mod transport_error;
 mod unread;

@@ -17,7 +17,7 @@ use super::effects;
 use super::host::AuthorizationHost;
 use super::redirect::Listener;
 use super::storage::{MemoryStorage, TokenStorage};
-use crate::Transport;
+use crate::{Transport, token_time};
 
 /// Obtains access tokens for one MCP server: an [`Authorizer`] with a clock, a storage, an application, and a
 /// listener for the redirect of the browser. Clones share one authorization, also across connections.
@@ -160,7 +160,7 @@ impl Authorization {
     /// Calls a function with the authorizer, and wakes the task that carries out its effects.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
         let mut state = self.lock();
-        let outcome = act(&mut state.authorizer, self.shared.clock.now());
+        let outcome = act(&mut state.authorizer, token_time::now(&self.shared.clock));
         let stage = state.authorizer.stage();
         let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
         if !asks_user {
@@ -244,7 +244,7 @@ impl Authorization {
     /// Returns the time of the authorizer's next timeout.
     pub(super) fn deadline(&self) -> Option<std::time::Instant> {
         let due = self.lock().authorizer.poll_timeout();
-        due.and_then(|due| self.shared.clock.monotonic(due))
+        due.and_then(|due| token_time::monotonic(&self.shared.clock, due))
     }
 }
 

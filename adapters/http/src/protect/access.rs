@@ -12,6 +12,7 @@ use super::protection::Protection;
 use crate::body::ResponseBody;
 use crate::endpoint::Inner;
 use crate::http_request::HttpRequest;
+use crate::token_time;
 
 /// The pending check of a request's token.
 pub(crate) type Authentication<'a> =
@@ -60,7 +61,7 @@ impl Inner {
         response: Response<ResponseBody>,
         access: Option<&Access>,
     ) -> Response<ResponseBody> {
-        let end = access.and_then(|access| self.clock.monotonic(access.ends_at?));
+        let end = access.and_then(|access| token_time::monotonic(&self.clock, access.ends_at?));
         match end {
             Some(end) => response.map(|body| body.until(end.into())),
             None => response,

@@ -15,6 +15,7 @@ use crate::endpoint::{Endpoint, Inner};
 use crate::exchange::reply;
 use crate::identify::Sender;
 use crate::request_head::{fields, head};
+use crate::token_time;
 
 /// The cache lifetime of the document, short enough that clients notice a change of issuers.
 const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -76,7 +77,7 @@ impl Inner {
         let protection = self.options.protection.as_ref().filter(|_| !is_known)?;
         Some(Box::pin(async {
             self.validator.check_access(head)?;
-            protection.authenticate(head.headers, self.clock.now()).await.map(Box::new)
+            protection.authenticate(head.headers, token_time::now(&self.clock)).await.map(Box::new)
         }))
     }
 

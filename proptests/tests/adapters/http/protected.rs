@@ -1,14 +1,18 @@
 //! Endpoints that require access tokens.
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
+use http_body_util::Full;
 use mcp_sansio::auth::Scopes;
 use mcp_sansio::auth::resource_server::{Claims, ProtectedResource};
 use mcp_sansio::http::RequestSource;
 use mcp_sansio::{Instant, Principal};
 use mcp_sansio_http::{
-    EndpointOptions, OneStreamPaths, Protection, TokenVerifier, Verification, VerificationFuture,
+    Endpoint, EndpointOptions, OneStreamPaths, Protection, RefuseAll, TokenVerifier, Verification,
+    VerificationFuture,
 };
 use serde_json::json;
 
@@ -367,6 +371,46 @@ async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
     }
 }
 
+/// Tokens that expire at one time.
+struct Ending(Arc<OnceLock<Instant>>);
+
+impl TokenVerifier for Ending {
+    fn verify<'a>(&'a self, _: &'a str) -> VerificationFuture<'a> {
+        let mut claims = claims("alice", "use");
+        claims.expires_at = self.0.get().copied();
+        Box::pin(async { Verification::Valid(claims) })
+    }
+}
+
+/// Waits until the wall clock shows another time, and returns that time.
+fn later() -> Instant {
+    let earlier = SystemTime::now();
+    loop {
+        let now = SystemTime::now();
+        if earlier < now {
+            return now.into();
+        }
+    }
+}
+
+/// Proves A-RS-05: the machine sleeps until a token has expired, and the clock of its timers with it.
+#[tokio::test(start_paused = true)]
+async fn a_server_sees_by_the_wall_clock_that_a_token_has_expired() {
+    let ends = Arc::new(OnceLock::new());
+    let resource = ProtectedResource::new(URL, ISSUER).unwrap().leeway(Duration::ZERO);
+    let protection = Protection::new(resource, Ending(Arc::clone(&ends)));
+    let options = EndpointOptions::new().protect(protection);
+    let endpoint = Endpoint::with(server_config(), options, RefuseAll::new());
+    ends.set(later()).unwrap();
+    later();
+    let request = hyper::Request::post("http://localhost/mcp")
+        .header("Authorization", "Bearer any")
+        .body(Full::new(Bytes::new()))
+        .unwrap();
+    let response = endpoint.handle(request).await;
+    assert_eq!(response.status(), 401);
+}
+
 /// Proves A-RS-10: a request whose principal the host has determined itself needs no token.
 #[tokio::test]
 async fn a_request_with_a_host_principal_needs_no_token() {
@@ -392,7 +436,7 @@ async fn a_source_without_a_principal_needs_a_token() {
             .header("MCP-Protocol-Version", "2026-07-28")
             .header("Mcp-Method", "tools/call")
             .header("Mcp-Name", "echo")
-            .body(http_body_util::Full::new(bytes::Bytes::from(text.to_owned())))
+            .body(Full::new(Bytes::from(text.to_owned())))
             .unwrap()
     };
     let body = modern_body(1, "echo", "a").to_string();

@@ -1,6 +1,7 @@
 //! Clients that obtain access tokens for a protected server, over real sockets, from the authorization server of the
 //! kit.
 
+mod fields;
 mod hostile;
 mod kit;
 mod login;

@@ -1,0 +1,90 @@
+//! The `Authorization` fields of requests that reach no server.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, HeaderValue};
+use hyper::{Request, Response};
+use mcp_sansio::auth::Saved;
+use mcp_sansio_http::{
+    Authorization, Authorized, MemoryStorage, SendError, TokenStorage, Transport,
+};
+use serde_json::json;
+
+use super::kit::{Host, User, authorizer_config};
+
+const SERVER: &str = "https://mcp.example/mcp";
+
+/// A transport that reaches no server, and records the `Authorization` field of each request.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<Option<HeaderValue>>>>);
+
+impl Transport for Recorder {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        self.0.lock().unwrap().push(request.headers().get(AUTHORIZATION).cloned());
+        Err(SendError::Unreachable("there is no server".into()))
+    }
+}
+
+/// A client whose requests are recorded.
+struct Recorded {
+    recorder: Recorder,
+    transport: Authorized<Recorder>,
+}
+
+impl Recorded {
+    /// Creates a client with this state in its storage.
+    async fn new(saved: &Saved) -> Self {
+        let storage = MemoryStorage::new();
+        storage.save(saved).await.unwrap();
+        let (user, _received) = User::new();
+        let authorization = Authorization::new(authorizer_config(SERVER), Host(user));
+        let recorder = Recorder::default();
+        let transport = Authorized::new(recorder.clone(), authorization.storage(storage));
+        Self { recorder, transport }
+    }
+
+    /// Sends a request, and returns the only field that was sent.
+    async fn field(self) -> Option<HeaderValue> {
+        let request = Request::get(SERVER).body(Full::new(Bytes::new())).unwrap();
+        assert!(self.transport.send(request).await.is_err());
+        let sent = self.recorder.0.lock().unwrap().clone();
+        let [field] = &sent[..] else { panic!("{sent:?}") };
+        field.clone()
+    }
+}
+
+/// Returns a state with an access token that expires at this time, and with this refresh token.
+fn saved(expires_at: u64, refresh_token: Option<&str>) -> Saved {
+    let issuer = "https://as.example";
+    let client = json!({
+        "issuer": issuer, "client_id": "c", "secret": "s", "secret_expires_at": null, "key": null,
+        "method": null, "redirect_uri": null, "source": "Registered",
+    });
+    let grant = json!({
+        "issuer": issuer, "resource": SERVER, "token_endpoint": "https://as.example/token",
+        "client": client, "method": "client_secret_basic", "access_token": "t",
+        "refresh_token": refresh_token, "issued_at": 0, "expires_at": expires_at,
+        "requested": [], "granted": [],
+    });
+    let stored = json!({ "version": 1, "generation": 1, "clients": [], "grant": grant });
+    Saved::from_text(&stored.to_string()).unwrap()
+}
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// Proves A-REF-03: the machine sleeps until the token has expired, and the clock of its timers with it.
+#[tokio::test(start_paused = true)]
+async fn a_client_sees_by_the_wall_clock_that_a_token_has_expired() {
+    let expires_at = seconds() + 1;
+    let client = Recorded::new(&saved(expires_at, None)).await;
+    while seconds() < expires_at {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(client.field().await, None);
+}
