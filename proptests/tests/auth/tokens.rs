@@ -98,6 +98,40 @@ fn a_lifetime_that_is_not_known_is_neither_zero_nor_everything() {
     assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
 }
 
+/// Proves A-TOK-08, A-USE-08: a lifetime of zero is unknown. A token that expires before its first use is not replaced
+/// at once by another one, for which the user would have to log in again.
+#[test]
+fn a_token_that_expires_at_once_does_not_begin_another_login() {
+    let lasting = |seconds: u64| {
+        let expires_in =
+            json!({ "access_token": "t", "token_type": "Bearer", "expires_in": seconds });
+        let mut lab = answered(200, &expires_in);
+        assert_eq!(lab.released().len(), 1);
+        lab
+    };
+    let mut lab = lasting(0);
+    lab.wait(1_000_000);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t"));
+
+    let mut lab = lasting(1);
+    lab.wait(1);
+    for _ in 0..2 {
+        let key = lab.key();
+        assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Send(None));
+        lab.refused(401, "Bearer");
+        assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
+        lab.wait(30);
+    }
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+
+    // A token that was issued earlier may have expired unused.
+    let mut lab = lasting(10);
+    lab.wait(10);
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+}
+
 /// Proves A-TOK-09.
 #[test]
 fn the_scopes_that_were_granted_are_known() {

@@ -51,6 +51,9 @@ impl<'c> Challenged<'c> {
 /// The pause after the server refused a token that was just issued.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
+/// The age up to which an expired token was useless from the start.
+const JUST_ISSUED: Duration = Duration::from_secs(10);
+
 /// The number of operations whose step-ups are counted.
 const MOST_OPERATIONS: usize = 64;
 
@@ -102,7 +105,11 @@ impl Authorizer {
         }
         let is_fresh = self.inner.saved.generation == self.inner.issued
             && self.inner.accepted < self.inner.issued;
-        if is_fresh && challenged.generation == Some(self.inner.issued) {
+        let grant = self.inner.saved.grant.as_ref();
+        // The next token would expire as soon, before its first use.
+        let has_expired_at_once = self.inner.refused < self.inner.issued
+            && grant.is_some_and(|it| it.is_expired(now) && now - it.issued_at < JUST_ISSUED);
+        if is_fresh && (has_expired_at_once || challenged.generation == Some(self.inner.issued)) {
             let failure = AuthorizationFailure::FreshTokenRefused;
             self.inner.refused = self.inner.issued;
             // The user has just logged in and is not asked again at once.

@@ -11,7 +11,8 @@ use crate::auth::{OAuthError, Scopes, Secret};
 pub(in crate::auth) struct Tokens {
     pub(in crate::auth) access_token: Secret,
     pub(in crate::auth) refresh_token: Option<Secret>,
-    /// The lifetime of the access token, if the response contains one.
+    /// The lifetime of the access token, if the response contains one. Zero counts as unknown: some servers write it
+    /// for a token that does not expire.
     pub(in crate::auth) lifetime: Option<Duration>,
     /// The granted scopes. `None` if they equal the requested scopes.
     pub(in crate::auth) scopes: Option<Scopes>,
@@ -31,7 +32,10 @@ impl Tokens {
         Ok(Self {
             access_token: Secret::new(access_token),
             refresh_token: text("refresh_token")?.filter(|it| !it.is_empty()).map(Secret::new),
-            lifetime: object.seconds("expires_in").map(Duration::from_secs),
+            lifetime: object
+                .seconds("expires_in")
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
             scopes: text("scope")?.map(Scopes::parse),
         })
     }
@@ -79,6 +83,9 @@ mod tests {
         assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":"3600""#)), Ok(Some(3600)));
         assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":59.9"#)), Ok(Some(59)));
         assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":-1"#)), Ok(None));
+        assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":0"#)), Ok(None));
+        assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":"0""#)), Ok(None));
+        assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":0.5"#)), Ok(None));
         assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":null"#)), Ok(None));
         assert_eq!(read(&format!(r#"{rest}"bearer","expires_in":1e300"#)), Ok(Some(u64::MAX)));
         assert_eq!(read(&format!(r#"{rest}"mac""#)), Err("token_type"));
