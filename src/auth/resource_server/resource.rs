@@ -238,15 +238,21 @@ impl ProtectedResource {
         if !claims.audience.iter().any(|audience| self.is_meant(audience)) {
             return Err(TokenError::Audience);
         }
-        match claims.expires_at {
+        match self.ends_at(claims) {
             None if self.needs_expiry => return Err(TokenError::NoExpiry),
-            Some(end) if end + self.leeway <= now => return Err(TokenError::Expired),
+            Some(end) if end <= now => return Err(TokenError::Expired),
             _ => {}
         }
         if claims.not_before.is_some_and(|begin| now + self.leeway < begin) {
             return Err(TokenError::NotYetValid);
         }
         Ok(())
+    }
+
+    /// Returns the time from which a token with these claims is refused: its expiry plus the
+    /// [`leeway`](Self::leeway). `None` if it does not expire.
+    pub fn ends_at(&self, claims: &Claims) -> Option<Instant> {
+        claims.expires_at.map(|end| end + self.leeway)
     }
 
     /// Whether an audience is this resource: one of its names, or its URL in another spelling.

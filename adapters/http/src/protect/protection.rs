@@ -109,7 +109,8 @@ impl Protection {
         self.with(|shared| shared.implies = Box::new(implies))
     }
 
-    /// Sets whether an open response ends when its token expires. By default the response continues, because the
+    /// Sets whether an open response ends when its token expires, with the
+    /// [`leeway`](ProtectedResource::leeway) with which requests are checked. By default the response continues, because the
     /// token was valid for the request.
     #[must_use]
     pub fn ends_streams(self, ends: bool) -> Self {
@@ -158,7 +159,7 @@ impl Protection {
         let claims = self.verified(headers, now).await.map_err(|error| self.reply(&error))?;
         let (principal, claims) = (claims.principal(), Arc::new(claims));
         self.known().see(principal, &claims);
-        let ends_at = claims.expires_at.filter(|_| self.shared.ends_streams);
+        let ends_at = self.shared.resource.ends_at(&claims).filter(|_| self.shared.ends_streams);
         Ok(Access { protection: self.clone(), claims, principal, ends_at })
     }
 
