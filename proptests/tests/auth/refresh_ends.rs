@@ -230,3 +230,19 @@ fn a_refused_refresh_of_a_valid_token_releases_requests_to_use_it() {
     assert_eq!(lab.released(), [(key, Verdict::Send)]);
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }
+
+/// A claim that waits for the storage would wait for ever if the lock of an earlier claim were released after it.
+#[test]
+fn a_late_lock_is_released_before_the_next_claim() {
+    let mut lab = logged_in_before(3540);
+    let Some(Effect::Claim { job }) = lab.effect() else { panic!("no refresh") };
+    lab.wait(30);
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+    lab.now = lab.now + Duration::from_secs(30);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.authorizer.claimed(job, None, lab.now);
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    lab.claim(None);
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
+}

@@ -223,8 +223,8 @@ impl Authorizer {
     /// storage passes `None`.
     pub fn claimed(&mut self, job: JobId, stored: Option<Saved>, now: Instant) {
         let Some(activity) = self.answered(job) else {
-            // The lock arrived after the end of the authorization.
-            return self.inner.effects.push_back(Effect::Unclaim);
+            // The lock arrived after the end of the authorization. A newer claim may wait for it.
+            return self.inner.effects.push_front(Effect::Unclaim);
         };
         let outcome = match activity {
             Activity::Claiming(refresh) => {
