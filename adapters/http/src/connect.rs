@@ -28,6 +28,9 @@ use tokio::task::AbortHandle;
 use crate::transport_error::{Stage, transport_error};
 
 /// Sends HTTP requests: a hyper client with any connector.
+///
+/// A request may contain tokens and client secrets. `Debug` of a request hides them in its fields, but shows its body,
+/// so a transport must not log bodies.
 pub trait Transport: Clone + Send + Sync + 'static {
     /// Sends a request. Returns the response as soon as its head has arrived.
     fn send(

@@ -6,7 +6,7 @@ use std::sync::Weak;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Request, Response};
 use mcp_sansio::auth::{Fetch, FetchError, FetchedResponse};
 use mcp_sansio::http::name;
@@ -46,7 +46,9 @@ async fn exchange<T: Transport>(transport: &T, fetch: &Fetch) -> Result<Read, Fe
         builder = builder.header(CONTENT_TYPE, kind);
     }
     if let Some(field) = &fetch.authorization {
-        builder = builder.header(AUTHORIZATION, field.expose());
+        let mut field = HeaderValue::from_str(field.expose()).map_err(|_| FetchError::NotSent)?;
+        field.set_sensitive(true);
+        builder = builder.header(AUTHORIZATION, field);
     }
     if let Some(version) = fetch.protocol_version {
         builder = builder.header(name::PROTOCOL_VERSION, version);

@@ -88,3 +88,17 @@ async fn a_client_sees_by_the_wall_clock_that_a_token_has_expired() {
     }
     assert_eq!(client.field().await, None);
 }
+
+/// Proves A-SEC-03: a transport that logs the fields of requests shows no secret.
+#[tokio::test]
+async fn credentials_are_marked_as_sensitive() {
+    let far = seconds() + 3600;
+    for (saved, value) in [
+        (saved(far, None), "Bearer t"),
+        // The access token has expired, so the first request is a token request.
+        (saved(1, Some("r")), "Basic Yzpz"),
+    ] {
+        let field = Recorded::new(&saved).await.field().await.unwrap();
+        assert_eq!((field.to_str().unwrap(), field.is_sensitive()), (value, true));
+    }
+}
