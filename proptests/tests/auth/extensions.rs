@@ -215,16 +215,29 @@ fn another_token_than_the_assertion_is_refused() {
 /// Proves A-EXT-07: if the metadata list profiles, the list shows the support.
 #[test]
 fn a_server_that_has_other_profiles_does_not_support_it() {
-    let with = |profiles: Value| {
+    let with_grants = |profiles: Value, grants: Value| {
         let mut server = server_metadata();
         server["authorization_grant_profiles_supported"] = profiles;
+        server["grant_types_supported"] = grants;
         let mut lab = enterprise();
         lab.refused(401, "Bearer");
         lab.discover(&resource_metadata(), &server);
         lab
     };
+    let with = |profiles: Value| with_grants(profiles, Value::Null);
     let ours = "urn:ietf:params:oauth:grant-profile:id-jag";
     assert_eq!(with(json!([ours])).authorizer.stage(), Stage::AwaitingAssertion);
     assert_eq!(with(Value::Null).authorizer.stage(), Stage::AwaitingAssertion);
     assert_eq!(with(json!(["other"])).failure(), AuthorizationFailure::Unsupported(ours));
+    // Without profiles, the list of grants shows the support.
+    let (code, jwt) = ("authorization_code", "urn:ietf:params:oauth:grant-type:jwt-bearer");
+    let supporting = with_grants(Value::Null, json!([code, jwt]));
+    assert_eq!(supporting.authorizer.stage(), Stage::AwaitingAssertion);
+    let (issuer, member) = (ISSUER.into(), "grant_types_supported");
+    let failure = AuthorizationFailure::UnusableMetadata { issuer, member };
+    assert_eq!(with_grants(Value::Null, json!([code])).failure(), failure);
+    assert_eq!(
+        with_grants(json!([ours]), json!([code])).authorizer.stage(),
+        Stage::AwaitingAssertion
+    );
 }

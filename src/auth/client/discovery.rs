@@ -15,6 +15,7 @@ use super::inner::{Inner, Step};
 use super::response::FetchedResponse;
 use crate::auth::messages::resource_metadata::{self, ResourceMetadata};
 use crate::auth::messages::server_metadata::{self, ServerMetadata, Unusable};
+use crate::auth::messages::token_request::JWT_BEARER;
 use crate::auth::web_url::WebUrl;
 use crate::dialect::features::Feature;
 use crate::time::Instant;
@@ -179,10 +180,13 @@ fn check_server(
         Flow::ClientCredentials => "client_credentials",
         Flow::Enterprise(_) => {
             let profiles = &server.grant_profiles;
-            if !profiles.is_empty() && !profiles.iter().any(|it| it == ID_JAG_PROFILE) {
+            if profiles.iter().any(|it| it == ID_JAG_PROFILE) {
+                return Ok(());
+            }
+            if !profiles.is_empty() {
                 return Err(AuthorizationFailure::Unsupported(ID_JAG_PROFILE));
             }
-            return Ok(());
+            JWT_BEARER
         }
     };
     if !server.has_grant(grant) {
