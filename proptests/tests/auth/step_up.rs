@@ -1,10 +1,14 @@
 //! Additional scopes for some operations.
 
+use std::time::Duration;
+
 use mcp_sansio::Revision;
-use mcp_sansio::auth::{AuthorizationFailure, Effect, Redirected, Stage, Verdict};
+use mcp_sansio::auth::{
+    AuthorizationFailure, Effect, FetchError, FetchPurpose, Permit, Redirected, Stage, Verdict,
+};
 use serde_json::json;
 
-use crate::kit::{Lab, Opened, config, resource_metadata, server_metadata, tokens};
+use crate::kit::{Lab, Opened, SERVER, config, resource_metadata, server_metadata, tokens};
 
 const MORE: &str = r#"Bearer error="insufficient_scope", scope="write""#;
 
@@ -130,6 +134,46 @@ fn a_denied_step_up_keeps_the_existing_token() {
     assert_eq!(lab.back(&query), Redirected::Failed);
     assert!(matches!(lab.failure(), AuthorizationFailure::Denied(_)));
     assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+}
+
+/// Proves A-STEP-08: the old token expires while the user does not respond. Requests that need no more scopes wait,
+/// and refresh the token after the step-up has failed.
+#[test]
+fn a_failed_step_up_fails_only_what_needs_its_scopes() {
+    let mut lab = logged_in(config());
+    let needing = lab.refused_for(403, MORE, "x");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    lab.opened();
+    let other = lab.refused_for(403, MORE, "y");
+    // The server has revoked the token.
+    let refused = lab.refused(401, "Bearer");
+    lab.now = lab.now + Duration::from_secs(3600);
+    let expired = lab.key();
+    assert_eq!(lab.authorizer.permit(expired, SERVER, lab.now), Permit::Wait);
+    lab.authorizer.abandoned(lab.now);
+    let failed = Verdict::Fail(AuthorizationFailure::Abandoned);
+    let expected = [
+        (needing, failed.clone()),
+        (other, failed),
+        (refused, Verdict::Send),
+        (expired, Verdict::Send),
+    ];
+    assert_eq!(lab.released(), expected);
+    assert_eq!(lab.authorizer.permit(expired, SERVER, lab.now), Permit::Wait);
+    lab.claim(None);
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
+
+    // Without a step-up, a failure concerns all.
+    let mut lab = logged_in(config());
+    lab.wait(3600);
+    let refused = lab.refused_with(401, "Bearer", "", Some(1));
+    let other = lab.refused_for(403, MORE, "x");
+    let fetch = lab.fetch();
+    lab.fail(&fetch, FetchError::NotSent);
+    let released = lab.released();
+    assert_eq!(released.iter().map(|(request, _)| *request).collect::<Vec<_>>(), [refused, other]);
+    assert!(released.iter().all(|(_, verdict)| matches!(verdict, Verdict::Fail(_))));
 }
 
 /// Without a step-up, a request that needs more scopes fails.

@@ -10,7 +10,7 @@ use super::activity::Activity;
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Verdict};
 use super::failure::AuthorizationFailure;
-use super::inner::Inner;
+use super::inner::{Inner, Waiting};
 use super::login;
 use super::saved::Saved;
 use super::stage::Stage;
@@ -55,6 +55,8 @@ pub struct Authorizer {
     pub(super) activity: Activity,
     /// The deadline of the stage.
     pub(super) deadline: Option<Instant>,
+    /// Whether the authorization in progress is for more scopes.
+    pub(super) is_step_up: bool,
     /// The number of step-ups of each operation.
     pub(super) step_ups: Vec<(String, u8)>,
 }
@@ -77,6 +79,7 @@ impl Authorizer {
             inner: Inner::new(config),
             activity: Activity::Idle,
             deadline: None,
+            is_step_up: false,
             step_ups: Vec::new(),
         }
     }
@@ -143,13 +146,13 @@ impl Authorizer {
         }
         let has_token = self.inner.token(now).is_some();
         if !has_token && self.activity != Activity::Idle {
-            self.wait(request);
+            self.wait(request, false);
             return Permit::Wait;
         }
         let is_refreshable =
             self.inner.saved.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
         if !has_token && is_refreshable {
-            self.wait(request);
+            self.wait(request, false);
             self.begin_refresh(now);
             return Permit::Wait;
         }
@@ -165,7 +168,7 @@ impl Authorizer {
 
     /// Forgets a waiting request. The request is no longer released.
     pub fn forget(&mut self, request: RequestKey) {
-        self.inner.waiting.retain(|waiting| *waiting != request);
+        self.inner.waiting.retain(|waiting| waiting.request != request);
         self.inner.effects.retain(|effect| match effect {
             Effect::Release { request: released, .. } => *released != request,
             _ => true,
@@ -173,9 +176,9 @@ impl Authorizer {
     }
 
     /// Adds a request to the waiting ones, or fails it if the limit is reached.
-    pub(super) fn wait(&mut self, request: RequestKey) {
+    pub(super) fn wait(&mut self, request: RequestKey, needs_scopes: bool) {
         if self.inner.waiting.len() < self.inner.config.most_waiting {
-            self.inner.waiting.push(request);
+            self.inner.waiting.push(Waiting { request, needs_scopes });
         } else {
             self.inner.release(request, Verdict::Fail(AuthorizationFailure::TooManyWaiting));
         }
@@ -271,12 +274,18 @@ impl Authorizer {
     }
 
     /// Ends an authorization and releases every waiting request. Every authorization ends here.
+    ///
+    /// A failed step-up leaves the earlier tokens in use. Requests that need no more scopes continue with them, or
+    /// refresh them.
     fn end(&mut self, verdict: &Verdict) {
         self.activity = Activity::Idle;
         self.deadline = None;
+        let is_step_up = core::mem::take(&mut self.is_step_up);
         self.inner.let_go();
-        for request in core::mem::take(&mut self.inner.waiting) {
-            self.inner.release(request, verdict.clone());
+        for Waiting { request, needs_scopes } in core::mem::take(&mut self.inner.waiting) {
+            let is_for_it = needs_scopes || !is_step_up;
+            let verdict = if is_for_it { verdict.clone() } else { Verdict::Send };
+            self.inner.release(request, verdict);
         }
     }
 

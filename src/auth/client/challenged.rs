@@ -63,12 +63,15 @@ impl Authorizer {
     ///
     /// [`Effect::Release`]: super::Effect::Release
     pub fn challenged(&mut self, request: RequestKey, challenged: Challenged<'_>, now: Instant) {
+        // Only a lack of scopes makes a request with status 403 wait.
+        let needs_scopes = challenged.status == 403;
         match self.judged(&challenged, now) {
             Judgement::Release(verdict) => self.inner.release(request, verdict),
-            Judgement::Wait => self.wait(request),
+            Judgement::Wait => self.wait(request, needs_scopes),
             Judgement::Begin(attempt) => {
-                self.wait(request);
-                if self.inner.waiting.contains(&request) {
+                self.wait(request, needs_scopes);
+                if self.inner.waiting.iter().any(|waiting| waiting.request == request) {
+                    self.is_step_up = attempt.is_step_up;
                     let named = challenged.challenges.bearer();
                     let named = named.and_then(|bearer| bearer.resource_metadata());
                     let outcome = discovery::find_resource(&mut self.inner, attempt, named);

@@ -30,7 +30,7 @@ pub(super) struct Inner {
     pub(super) job: JobId,
     pub(super) effects: VecDeque<Effect>,
     /// The requests to the MCP server that wait for a token.
-    pub(super) waiting: Vec<RequestKey>,
+    pub(super) waiting: Vec<Waiting>,
     /// The generation of the latest token that the MCP server accepted.
     pub(super) accepted: u64,
     /// The generation of the latest token that was issued to this authorizer, not read from the storage.
@@ -44,6 +44,14 @@ pub(super) struct Inner {
     pub(super) rest: Option<(Instant, AuthorizationFailure)>,
     /// The earliest time of the next refresh before expiry.
     pub(super) refresh_again_at: Instant,
+}
+
+/// A request to the MCP server that waits for a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Waiting {
+    pub(super) request: RequestKey,
+    /// Whether the current token lacks scopes for the request.
+    pub(super) needs_scopes: bool,
 }
 
 impl Inner {
