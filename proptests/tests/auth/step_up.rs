@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::Revision;
 use mcp_sansio::auth::{
-    AuthorizationFailure, Effect, FetchError, FetchPurpose, Permit, Redirected, Stage, Verdict,
+    AuthorizationFailure, Effect, FetchError, FetchPurpose, Permit, Redirected, Saved, Stage,
+    Verdict,
 };
 use serde_json::json;
 
@@ -71,6 +72,40 @@ fn an_operation_has_a_bounded_number_of_tries() {
     lab.refused_for(403, MORE, "tools/call x");
     assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
     stepped(&mut lab, MORE, "tools/call y");
+}
+
+/// Proves A-STEP-04: the limit is for the steps after one login. Another login, whose token has fewer scopes again,
+/// begins a new count.
+#[test]
+fn a_new_login_begins_a_new_count() {
+    let mut lab = logged_in(config());
+    let steps_up_twice = |lab: &mut Lab| {
+        for round in 0..2 {
+            let challenge = format!(r#"Bearer error="insufficient_scope", scope="more{round}""#);
+            let opened = stepped(lab, &challenge, "x");
+            let fetch = lab.agree(&opened);
+            lab.answer(&fetch, 200, &json!({ "access_token": "t", "token_type": "Bearer" }));
+            lab.released();
+            let generation = lab.generation();
+            lab.authorizer.accepted(generation, None);
+        }
+        lab.refused_for(403, MORE, "x");
+        assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
+    };
+    steps_up_twice(&mut lab);
+    let opened = lab.until_browser(r#"Bearer scope="read""#);
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+    steps_up_twice(&mut lab);
+
+    // Another process has logged in after the logout.
+    let saved = lab.saved.clone().unwrap().to_text();
+    lab.authorizer.log_out();
+    assert_eq!(lab.effect(), None);
+    let newer = saved.expose().replacen(r#""generation":6"#, r#""generation":8"#, 1);
+    lab.authorizer.restore(Saved::from_text(&newer).unwrap());
+    stepped(&mut lab, MORE, "x");
 }
 
 /// Proves A-STEP-04: a scope that was granted already is not requested again.

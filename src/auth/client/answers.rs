@@ -84,7 +84,13 @@ impl Authorizer {
             }
             Activity::RequestingToken { purpose, proof } => {
                 match token::token_fetched(&mut self.inner, purpose, &proof, response, now)? {
-                    Fetched::Kept => Ok(Activity::Idle),
+                    Fetched::Kept => {
+                        if !self.is_step_up {
+                            // The new token need not have the scopes of earlier step-ups.
+                            self.step_ups.clear();
+                        }
+                        Ok(Activity::Idle)
+                    }
                     Fetched::Again(found) => identifying::identify(&mut self.inner, found, now),
                 }
             }

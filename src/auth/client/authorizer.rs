@@ -57,7 +57,7 @@ pub struct Authorizer {
     pub(super) deadline: Option<Instant>,
     /// Whether the authorization in progress is for more scopes.
     pub(super) is_step_up: bool,
-    /// The number of step-ups of each operation.
+    /// The number of step-ups of each operation since the last login without one.
     pub(super) step_ups: Vec<(String, u8)>,
 }
 
@@ -107,6 +107,7 @@ impl Authorizer {
         // older.
         self.inner.saved.generation += 1;
         self.inner.save();
+        self.step_ups.clear();
     }
 
     /// Returns the configuration.
