@@ -1,7 +1,10 @@
 //! Requesting tokens and using them.
 
+use std::time::Duration;
+
 use mcp_sansio::auth::{
-    AuthorizationFailure, ConfiguredClient, FetchError, OAuthErrorCode, Permit, Stage, Verdict,
+    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, FetchError, NotAllowed,
+    OAuthErrorCode, Permit, Stage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -197,6 +200,43 @@ fn a_code_is_used_once() {
     let fetch = lab.agree(&opened);
     lab.answer_text(&fetch, 200, &" ".repeat((64 << 10) + 1));
     assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
+}
+
+/// Proves A-USE-04: a server elsewhere with an `http` URL gets no token, neither a stored one nor a new one.
+#[test]
+fn a_token_is_not_sent_in_clear_text() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    for (server, is_sent) in [
+        ("https://10.0.0.1/mcp", true),
+        ("http://localhost:3000/mcp", true),
+        ("http://mcp.example/mcp", false),
+        ("http://10.0.0.1/mcp", false),
+    ] {
+        let mut lab = Lab::new(AuthorizerConfig::new(server).unwrap());
+        lab.authorizer.restore(saved.clone());
+        for _ in 0..2 {
+            let key = lab.key();
+            let sent = matches!(
+                lab.authorizer.permit(key, server, lab.now),
+                Permit::Send(Some(token)) if token.generation() == 1
+            );
+            assert_eq!(sent, is_sent, "{server}");
+            // Without a token as well as with an expired one, the request does not wait.
+            if !is_sent {
+                lab.now = lab.now + Duration::from_secs(7200);
+            }
+        }
+        if !is_sent {
+            for challenge in ["Bearer", r#"Bearer error="insufficient_scope", scope="more""#] {
+                let status = if challenge == "Bearer" { 401 } else { 403 };
+                lab.refused(status, challenge);
+                let (place, reason) = ("a token for the server", NotAllowed::ClearText);
+                assert_eq!(lab.failure(), AuthorizationFailure::NotAllowed { place, reason });
+            }
+        }
+    }
 }
 
 /// Proves A-USE-02, A-USE-03, A-USE-04: the token is sent to the origin of the server and to no other.

@@ -138,11 +138,12 @@ impl Authorizer {
 
 /// # Requests to the MCP server
 impl Authorizer {
-    /// Decides how to send a request to this URL. Only requests to the origin of the MCP server receive the token.
+    /// Decides how to send a request to this URL. Only requests to the origin of the MCP server receive the token, and
+    /// only by `https` or on this machine.
     pub fn permit(&mut self, request: RequestKey, url: &str, now: Instant) -> Permit<'_> {
         let is_for_server = WebUrl::parse(url.split('#').next().unwrap_or_default())
             .is_ok_and(|url| url.is_same_origin(&self.inner.config.server));
-        if !is_for_server {
+        if !is_for_server || !self.inner.config.is_confidential() {
             return Permit::Send(None);
         }
         let has_token = self.inner.token(now).is_some();

@@ -7,7 +7,7 @@ use super::activity::{Activity, Attempt};
 use super::authorizer::Authorizer;
 use super::discovery;
 use super::effect::{RequestKey, Verdict};
-use super::failure::AuthorizationFailure;
+use super::failure::{AuthorizationFailure, NotAllowed};
 use crate::auth::{Challenges, Scopes};
 use crate::dialect::features::Feature;
 use crate::time::Instant;
@@ -82,6 +82,11 @@ impl Authorizer {
     }
 
     fn judged(&mut self, challenged: &Challenged<'_>, now: Instant) -> Judgement {
+        if !self.inner.config.is_confidential() {
+            let (place, reason) = ("a token for the server", NotAllowed::ClearText);
+            let failure = AuthorizationFailure::NotAllowed { place, reason };
+            return Judgement::Release(Verdict::Fail(failure));
+        }
         let has_newer = self.inner.token(now).is_some_and(|token| {
             challenged.generation.is_none_or(|generation| generation < token.generation())
         });

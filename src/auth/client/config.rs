@@ -189,7 +189,8 @@ impl ClientMetadata {
 }
 
 impl AuthorizerConfig {
-    /// Creates a configuration for the MCP server at this URL, without any source of a client id.
+    /// Creates a configuration for the MCP server at this URL, without any source of a client id. A server that
+    /// requires a token must have an `https` URL, or be on this machine.
     ///
     /// # Errors
     ///
@@ -240,6 +241,12 @@ impl AuthorizerConfig {
         }
         self.metadata_document = Some(url);
         Ok(self)
+    }
+
+    /// Whether requests to the MCP server may carry a token
+    /// ([RFC 6750, section 5.3](https://www.rfc-editor.org/rfc/rfc6750#section-5.3)).
+    pub(in crate::auth) fn is_confidential(&self) -> bool {
+        self.server.is_https() || self.server.is_loopback()
     }
 
     /// Returns the authentication method of a client that is identified by its metadata document.

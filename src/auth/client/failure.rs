@@ -148,6 +148,9 @@ pub enum NotAllowed {
     /// The [`FetchPolicy`](crate::auth::FetchPolicy) forbids the URL.
     #[error("the policy does not allow it")]
     Policy,
+    /// The MCP server is elsewhere and has an `http` URL, so that others could read the token.
+    #[error("it would be sent in clear text")]
+    ClearText,
 }
 
 /// An OAuth error ([RFC 6749, section 5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)).
