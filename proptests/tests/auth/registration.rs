@@ -2,13 +2,13 @@
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ClientMetadata, ConfiguredClient, Effect, FetchError,
-    FetchPurpose, IssuerPlace, LoginMaterial, OAuthErrorCode, Redirected, SigningKey, Stage,
+    FetchPurpose, Flow, IssuerPlace, LoginMaterial, OAuthErrorCode, Redirected, SigningKey, Stage,
     Verdict,
 };
 use serde_json::{Value, json};
 
 use crate::kit::{
-    ISSUER, Lab, REDIRECT, config, field, resource_metadata, server_metadata, tokens,
+    ISSUER, Lab, REDIRECT, SERVER, config, field, resource_metadata, server_metadata, tokens,
 };
 
 const DOCUMENT: &str = "https://client.example/client.json";
@@ -308,7 +308,7 @@ fn a_configured_client_of_another_issuer_is_an_error() {
     lab.log_in(&tokens());
     lab.refused(401, "Bearer");
     let two = "https://two.example";
-    lab.serve(200, &json!({ "resource": crate::kit::SERVER, "authorization_servers": [two] }));
+    lab.serve(200, &json!({ "resource": SERVER, "authorization_servers": [two] }));
     let mut second = server_metadata();
     second["issuer"] = json!(two);
     lab.serve(200, &second);
@@ -325,10 +325,7 @@ fn a_metadata_document_identifies_the_client_to_every_issuer() {
     let mut lab = Lab::new(config);
     for issuer in [ISSUER, "https://two.example"] {
         lab.refused(401, "Bearer");
-        lab.serve(
-            200,
-            &json!({ "resource": crate::kit::SERVER, "authorization_servers": [issuer] }),
-        );
+        lab.serve(200, &json!({ "resource": SERVER, "authorization_servers": [issuer] }));
         let mut server = server_metadata();
         server["issuer"] = json!(issuer);
         server["client_id_metadata_document_supported"] = json!(true);
@@ -420,4 +417,64 @@ fn a_redirect_uri_is_loopback_or_https_and_as_it_was_registered() {
     assert!(!reused("http://localhost:1/cb", "http://localhost:2/cb"));
     assert!(reused("https://example.com/cb", "https://example.com/cb"));
     assert!(!reused("https://example.com/cb", "https://example.com:444/cb"));
+}
+
+/// Proves A-REG-01: a client id that the user has mistyped is asked for again, one of the configuration is not.
+#[test]
+fn a_mistyped_client_id_is_asked_for_again() {
+    let mut config = AuthorizerConfig::new(SERVER).unwrap();
+    config.can_name_client = true;
+    let named = || {
+        let mut lab = Lab::new(config.clone());
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        let Some(Effect::NeedClient { job, .. }) = lab.effect() else { panic!("not asked") };
+        let client = ConfiguredClient::new("mistyped").secret("s");
+        lab.authorizer.client_named(job, client, lab.now);
+        lab
+    };
+    let is_asked_again = |mut lab: Lab| {
+        assert_eq!(lab.released().len(), 1);
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.authorizer.stage() == Stage::NamingClient
+    };
+    let ends = |lab: &mut Lab, code: Option<&str>| {
+        lab.prepared();
+        let opened = lab.opened();
+        match code {
+            // The authorization server shows an error to the user, who closes the window.
+            None => lab.authorizer.abandoned(lab.now),
+            Some(code) => {
+                let fetch = lab.agree(&opened);
+                lab.answer(&fetch, 401, &json!({ "error": code }));
+            }
+        }
+    };
+    for (code, expected) in
+        [(None, true), (Some("invalid_client"), true), (Some("invalid_grant"), false)]
+    {
+        let mut lab = named();
+        ends(&mut lab, code);
+        assert_eq!(is_asked_again(lab), expected, "{code:?}");
+
+        let mut config = config.clone();
+        config.clients.push(ConfiguredClient::new("mistyped").secret("s"));
+        let mut lab = Lab::new(config);
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        ends(&mut lab, code);
+        assert!(lab.authorizer.saved().to_text().expose().contains("mistyped"));
+        assert!(!is_asked_again(lab), "{code:?}");
+    }
+
+    // A client that acts for itself is asked for again, too.
+    config.flow = Flow::ClientCredentials;
+    let mut lab = Lab::new(config.clone());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    let Some(Effect::NeedClient { job, .. }) = lab.effect() else { panic!("not asked") };
+    lab.authorizer.client_named(job, ConfiguredClient::new("mistyped").secret("s"), lab.now);
+    lab.serve(401, &json!({ "error": "invalid_client" }));
+    assert!(is_asked_again(lab));
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::access_token::AccessToken;
 use super::activity::{Activity, Found, Purpose, Refresh, Request};
-use super::client_id::{Client, ClientAuthentication, SigningKey};
+use super::client_id::{Client, ClientAuthentication, ClientSource, SigningKey};
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Signing, Verdict};
 use super::failure::AuthorizationFailure;
@@ -131,6 +131,15 @@ impl Inner {
     pub(super) fn drop_client(&mut self, client: &Client) {
         self.saved.clients.retain(|known| known != client);
         self.save();
+    }
+
+    /// Whether the user, and not the configuration, named this client id. It may be mistyped.
+    pub(super) fn is_named_by_user(&self, client: &Client) -> bool {
+        let is_known = self.config.clients.iter().any(|it| it.client_id == client.client_id);
+        // The authorization server knows the client that has tokens.
+        let grant = self.saved.grant.as_ref();
+        let is_proven = grant.is_some_and(|grant| grant.client.client_id == client.client_id);
+        client.source == ClientSource::Configured && !is_known && !is_proven
     }
 
     /// Returns the purpose of a token request: the authentication method and the scopes.

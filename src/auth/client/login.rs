@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use super::activity::{Activity, Found, LoginParts, Proof};
+use super::activity::{Activity, Found, LoginParts, Proof, Purpose};
 use super::client_id::{Client, ClientSource};
 use super::effect::{BrowserUrl, Effect};
 use super::failure::{AuthorizationFailure, IssuerPlace, OAuthError};
@@ -160,14 +160,15 @@ pub(super) fn agreed(
     request_token(inner, purpose, Proof::Code { code, redirect_uri, verifier }, now)
 }
 
-/// Ends a login without a redirect. An authorization server that has forgotten a client shows an error and does not
-/// redirect. The next login therefore does not reuse an earlier registration.
+/// Ends a login without a redirect. An authorization server that does not know a client shows an error and does not
+/// redirect. The next login therefore reuses neither an earlier registration nor a client id that the user named.
 pub(super) fn not_finished(inner: &mut Inner, activity: &Activity) -> AuthorizationFailure {
-    if let Activity::AwaitingUser { purpose, .. } = activity
-        && purpose.client.source == ClientSource::Registered
-        && !purpose.found.attempt.registered_now
-    {
-        inner.drop_client(&purpose.client);
+    if let Activity::AwaitingUser { purpose, .. } = activity {
+        let Purpose { client, found, .. } = &**purpose;
+        let is_reused = client.source == ClientSource::Registered && !found.attempt.registered_now;
+        if is_reused || inner.is_named_by_user(client) {
+            inner.drop_client(client);
+        }
     }
     AuthorizationFailure::Abandoned
 }

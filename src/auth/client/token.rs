@@ -99,7 +99,7 @@ pub(super) fn token_fetched(
 }
 
 /// Handles an error response. If the server has forgotten a client that it registered itself, the client is
-/// registered again, once.
+/// registered again, once. If it does not know the client that the user named, the next authorization asks again.
 fn token_refused(
     inner: &mut Inner,
     purpose: Box<Purpose>,
@@ -107,7 +107,11 @@ fn token_refused(
     response: FetchedResponse<'_>,
 ) -> Result<Box<Found>, AuthorizationFailure> {
     let failure = refusal(response, FetchPurpose::Token);
-    let has_forgotten = is_client_unknown(&failure)
+    let is_unknown = is_client_unknown(&failure);
+    if is_unknown && inner.is_named_by_user(&purpose.client) {
+        inner.drop_client(&purpose.client);
+    }
+    let has_forgotten = is_unknown
         && purpose.client.source == ClientSource::Registered
         && matches!(proof, Proof::Code { .. });
     if !has_forgotten || purpose.found.attempt.has_registered_anew {
