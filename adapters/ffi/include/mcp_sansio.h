@@ -49,7 +49,7 @@ typedef enum {
   // The end of a call: `call`, and the error of the peer in `text`, an object with `code`, `message` and perhaps `data`.
   MCP_EVENT_KIND_ERROR = 7,
   // The end of a call that has neither a result nor an error of the peer, such as a timeout: `call`, and the reason in
-  // `text`.
+  // `text`. If `call` is zero, a client has failed to connect, and no call has ended by this event.
   MCP_EVENT_KIND_FAILED = 8,
   // The peer violates the protocol: `text` describes it. The connection continues.
   MCP_EVENT_KIND_VIOLATION = 9,
@@ -241,12 +241,14 @@ McpStatus mcp_call(McpConnection *connection,
                    uint64_t now,
                    uint64_t *call);
 
-// Cancels a call. It has ended, without an event.
+// Cancels a call. It has ended, without an event. If the connection has ended before, the call is not cancelled
+// (`MCP_STATUS_CLOSED`): the event of its end waits.
 //
 // # Safety
 //
 // As for [`mcp_feed`].
-McpStatus mcp_cancel(McpConnection *connection, uint64_t call);
+McpStatus mcp_cancel(McpConnection *connection,
+                     uint64_t call);
 
 // Ends the connection when every open request has a response and no call is open, at the latest after `grace_ms`.
 //

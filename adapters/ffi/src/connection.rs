@@ -155,9 +155,15 @@ impl McpConnection {
         number
     }
 
-    /// Removes an open call.
-    pub(crate) fn end_call(&mut self, number: u64) -> Result<CallId, Failure> {
-        self.calls.remove(number).ok_or_else(|| Failure::stale("call", number))
+    /// Returns an open call.
+    pub(crate) fn call(&self, number: u64) -> Result<CallId, Failure> {
+        let call = self.calls.by_number.get(&number);
+        call.copied().ok_or_else(|| Failure::stale("call", number))
+    }
+
+    /// Forgets a call that has ended without an event.
+    pub(crate) fn end_call(&mut self, number: u64) {
+        self.calls.remove(number);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mcp_sansio::error::NotifyError;
+use mcp_sansio::error::{CancelError, NotifyError};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{CallError, RespondError};
 
@@ -75,6 +75,16 @@ impl From<CallError> for Failure {
             CallError::Encode(error) => of_encoding(error),
             CallError::NotAllowed(_) => McpStatus::NotAllowed,
             _ => McpStatus::InvalidArgument,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<CancelError> for Failure {
+    fn from(error: CancelError) -> Self {
+        let status = match &error {
+            CancelError::Closed => McpStatus::Closed,
+            _ => McpStatus::Stale,
         };
         Self::new(status, error.to_string())
     }

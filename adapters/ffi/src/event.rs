@@ -33,7 +33,7 @@ pub enum McpEventKind {
     /// The end of a call: `call`, and the error of the peer in `text`, an object with `code`, `message` and perhaps `data`.
     Error = 7,
     /// The end of a call that has neither a result nor an error of the peer, such as a timeout: `call`, and the reason in
-    /// `text`.
+    /// `text`. If `call` is zero, a client has failed to connect, and no call has ended by this event.
     Failed = 8,
     /// The peer violates the protocol: `text` describes it. The connection continues.
     Violation = 9,
@@ -108,11 +108,12 @@ impl Translated {
         let translated = match &ended.outcome {
             Outcome::Result(result) => Self::of(McpEventKind::Result, result.as_json()),
             Outcome::PeerError(error) => {
-                let required =
-                    [("code", json!(error.code.get())), ("message", json!(error.message.to_str()))];
-                let data =
-                    error.data.as_ref().and_then(|data| serde_json::from_str(data.as_json()).ok());
-                let text = object(required.into_iter().chain(data.map(|data| ("data", data))));
+                let code = error.code.get();
+                let message = json!(error.message.to_str());
+                // As received: a `Value` keeps neither large integers nor lone surrogates.
+                let data = error.data.as_ref().map(|data| format!(r#","data":{}"#, data.as_json()));
+                let data = data.unwrap_or_default();
+                let text = format!(r#"{{"code":{code},"message":{message}{data}}}"#);
                 Self::of(McpEventKind::Error, text)
             }
             other => Self::of(McpEventKind::Failed, format_args!("{other:?}")),

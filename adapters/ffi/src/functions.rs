@@ -417,7 +417,8 @@ pub unsafe extern "C" fn mcp_call(
     }
 }
 
-/// Cancels a call. It has ended, without an event.
+/// Cancels a call. It has ended, without an event. If the connection has ended before, the call is not cancelled
+/// (`MCP_STATUS_CLOSED`): the event of its end waits.
 ///
 /// # Safety
 ///
@@ -427,10 +428,11 @@ pub unsafe extern "C" fn mcp_cancel(connection: *mut McpConnection, call: u64) -
     // SAFETY: the caller promises it.
     unsafe {
         with(connection, |connection| {
-            let id = connection.end_call(call)?;
+            let id = connection.call(call)?;
             let (machine, outbox) = connection.parts();
-            let cancelled = machine.cancel(id, None, outbox);
-            cancelled.map(|_| ()).map_err(|_| Failure::stale("call", call))
+            machine.cancel(id, None, outbox)?;
+            connection.end_call(call);
+            Ok(())
         })
     }
 }

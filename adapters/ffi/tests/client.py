@@ -329,6 +329,37 @@ def shut_down():
     server.free()
 
 
+def cancelled_after_the_end():
+    """A call that has ended with its connection keeps its number until the event of its end."""
+    client, server = pair("2025-06-18")
+    exchange(client, server, lambda *_: None)
+    calls = [client.tool("echo"), client.tool("echo")]
+    assert c.mcp_fail(client.pointer, client.time) == OK
+    events = client.events()
+    assert next(events)[:2] == (FAILED, calls[0])
+    assert c.mcp_cancel(client.pointer, calls[1]) == CLOSED
+    assert str(c.mcp_last_error()) == "the connection has ended"
+    assert next(events)[:2] == (FAILED, calls[1])
+    assert c.mcp_cancel(client.pointer, calls[1]) == STALE
+    assert [kind for kind, *_ in events] == [ENDED]
+    client.free()
+    server.free()
+
+
+def error_data():
+    """The data of an error is the text that the peer has sent."""
+    client, server = pair("2025-06-18")
+    exchange(client, server, lambda *_: None)
+    for data in ['"\\ud800"', '{"id":123456789012345678901234567890}', "1.00"]:
+        call = client.tool("echo")
+        message = json.loads(client.output())
+        answer = f'{{"jsonrpc":"2.0","id":{message["id"]},"error":{{"code":1,"message":"a\\"b","data":{data}}}}}\n'
+        [event] = client.feed(answer.encode())
+        assert event == (ERROR, call, "", f'{{"code":1,"message":"a\\"b","data":{data}}}'), event
+    client.free()
+    server.free()
+
+
 def wrong_arguments():
     place = ctypes.c_void_p()
     for text, part in [
@@ -379,7 +410,8 @@ def any_bytes():
 
 for test, arguments in [
     (program_serves, ["2025-11-25"]), (program_serves, ["2026-07-28"]), (program_is_killed, []),
-    (both_sides, ["2025-06-18"]), (both_sides, ["2026-07-28"]), (shut_down, []), (wrong_arguments, []), (any_bytes, []),
+    (both_sides, ["2025-06-18"]), (both_sides, ["2026-07-28"]), (shut_down, []), (cancelled_after_the_end, []),
+    (error_data, []), (wrong_arguments, []), (any_bytes, []),
 ]:
     test(*arguments)
     print("ok:", test.__name__, *arguments, flush=True)
