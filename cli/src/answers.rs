@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::error::ViolationKind;
-use mcp_sansio::event::{Notification, SubscriptionNews, Violation};
+use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews, Violation};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{
     Content, CreateMessageResult, ElicitParams, ElicitResult, ElicitationMode, ListRootsResult,
@@ -167,7 +167,15 @@ impl Handler<Client> for Answers {
             },
             ClientEvent::Subscription(update) => match &update.news {
                 SubscriptionNews::Changed(notification) => self.show(notification),
-                news => watch::news(news).into_iter().for_each(|text| say!("{text}")),
+                news => {
+                    watch::news(news).into_iter().for_each(|text| say!("{text}"));
+                    // A lost connection is the end of the session, or is opened again with its subscriptions.
+                    if let SubscriptionNews::Ended(end) = news
+                        && !matches!(end, SubscriptionEnd::Lost(_))
+                    {
+                        self.ending.subscription_ended();
+                    }
+                }
             },
             ClientEvent::Task(update) => {
                 let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::Client;
+use mcp_sansio::{Client, Phase};
 use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 
 use crate::say::{self, say};
@@ -33,7 +33,8 @@ struct State {
     asking: Option<Waker>,
     /// The number of interrupts.
     interrupts: u32,
-    over: bool,
+    /// Whether the server has ended a subscription.
+    subscription_ended: bool,
     /// Whether an interrupt ends only the request that is waited for.
     is_interactive: bool,
 }
@@ -153,16 +154,30 @@ impl Ending {
         0 < self.lock().interrupts
     }
 
-    /// Notes that the session has ended.
+    /// Notes that a session has ended: the last one, or that of a server which is started again.
     pub(crate) fn over(&self) {
-        self.lock().over = true;
+        // A function that is about to wait has looked at the session before.
+        drop(self.lock());
         self.change.notify_all();
+    }
+
+    /// Notes that the server has ended a subscription. At an interrupt, it does so because the program ends.
+    pub(crate) fn subscription_ended(&self) {
+        let mut state = self.lock();
+        state.subscription_ended |= state.interrupts == 0;
+    }
+
+    /// Whether the server has ended a subscription by itself.
+    pub(crate) fn has_ended_subscription(&self) -> bool {
+        self.lock().subscription_ended
     }
 
     /// Waits until the session has ended, at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         let state = self.lock();
-        let goes_on = |state: &mut State| !state.over;
+        let goes_on = |state: &mut State| {
+            state.handle.as_ref().is_some_and(|handle| handle.phase() != Phase::Closed)
+        };
         match patience {
             Some(patience) => drop(self.change.wait_timeout_while(state, patience, goes_on)),
             None => drop(self.change.wait_while(state, goes_on)),

@@ -129,7 +129,7 @@ fn perform(
     }
     let mut succeeded = true;
     if arguments.watch {
-        watch::subscribe(session)?;
+        succeeded &= watch::subscribe(session, ending)?;
     } else if actions.is_empty() && arguments.log.is_none() && !arguments.interactive {
         let contents = Contents::read(session);
         let text = report::contents(session.connected(), &contents, arguments.json);
@@ -160,7 +160,7 @@ fn perform(
         succeeded &= interactive::run(session, arguments.json)?;
     }
     if arguments.watch {
-        session.wait(arguments.watch_time);
+        succeeded &= watch::wait(session, ending, arguments.watch_time)?;
     }
     Ok(succeeded)
 }

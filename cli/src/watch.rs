@@ -1,34 +1,55 @@
 //! Subscriptions to changes, for `--watch`.
 
+use std::time::Duration;
+
 use mcp_sansio::capability::Capability;
 use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::model::{SubscriptionFilter, UriParams, method};
 
 use crate::contents::Contents;
+use crate::ending::Ending;
 use crate::say::say;
 use crate::session::Session;
 
-/// Subscribes to every resource that the server lists.
-pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
+/// Subscribes to every resource that the server lists. Returns whether the server has accepted all subscriptions; the
+/// response to a modern one comes later.
+pub(crate) fn subscribe(session: &Session, ending: &Ending) -> Result<bool, String> {
     let offered = session.connected().capabilities;
     if session.is_modern() {
-        return subscribe_without_session(session);
+        return subscribe_without_session(session).map(|()| true);
     }
     if !offered.contains(Capability::ResourcesSubscribe) {
         say!("the server has no subscriptions; changes of its lists are shown");
-        return Ok(());
+        return Ok(true);
     }
+    let mut succeeded = true;
     for resource in Contents::resources(session)?.entries {
         let params = UriParams::new(resource.name.as_str());
         match session.ask::<method::Subscribe>(&params) {
-            Err(error) if session.is_over() => return Err(error),
+            Err(error) if session.is_over() || ending.was_interrupted() => return Err(error),
             // The other resources can still be watched.
-            Err(error) => say!("{}: {error}", resource.name),
+            Err(error) => {
+                say!("{}: {error}", resource.name);
+                succeeded = false;
+            }
             Ok(_) => {}
         }
     }
     say!("watching");
-    Ok(())
+    Ok(succeeded)
+}
+
+/// Waits until the user or the time ends the watching. Returns whether the server has kept all subscriptions.
+pub(crate) fn wait(
+    session: &Session,
+    ending: &Ending,
+    time: Option<Duration>,
+) -> Result<bool, String> {
+    session.wait(time);
+    if session.is_over() && !ending.was_interrupted() {
+        return Err("the session has ended, and nothing is watched any more".into());
+    }
+    Ok(!ending.has_ended_subscription())
 }
 
 /// As [`subscribe`], in the modern era: one subscription to everything.
