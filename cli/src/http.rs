@@ -55,6 +55,7 @@ pub(crate) fn connect(
     // Loaded before the first request: a login may lead to `https` servers from any URL.
     let tls = match tls() {
         Err(error) if url.starts_with("https://") => {
+            let url = without_secrets(url);
             return Err(format!("{url}: no certificate can be checked: {error}"));
         }
         tls => tls.ok(),

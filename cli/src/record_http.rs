@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::http::uri::{Authority, PathAndQuery, Scheme};
+use hyper::http::uri::{self, Authority, PathAndQuery, Scheme};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -22,6 +22,7 @@ use mcp_sansio_http::{Transport, plain, tls};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
+use crate::http::without_secrets;
 use crate::recording::{Recorder, Sender};
 use crate::say::say;
 
@@ -33,6 +34,8 @@ struct Upstream<T> {
     transport: T,
     scheme: Scheme,
     authority: Authority,
+    /// The path and the query of its URL.
+    target: PathAndQuery,
     /// The fields of the command line, for every request.
     fields: HeaderMap,
     /// The names under which this proxy is reached. A web page must not use it with the fields of the user.
@@ -50,10 +53,7 @@ pub(crate) fn proxy(
     listen: SocketAddr,
     recorder: Recorder,
 ) -> Result<(), String> {
-    let uri: Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
-    let (Some(scheme), Some(authority)) = (uri.scheme().cloned(), uri.authority().cloned()) else {
-        return Err(format!("{url}: not a URL with a host"));
-    };
+    let (scheme, authority, target) = parts(url)?;
     let mut fields = HeaderMap::new();
     for (name, value) in headers {
         let name = HeaderName::try_from(name).map_err(|error| format!("{name}: {error}"))?;
@@ -64,7 +64,8 @@ pub(crate) fn proxy(
     let stop = Arc::clone(&stopped);
     ctrlc::set_handler(move || stop.notify_one()).map_err(|error| error.to_string())?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
-    let path = uri.path().to_owned();
+    // The query may hold a key, which is added to the requests of the host.
+    let path = target.path().to_owned();
     let is_plain = scheme == Scheme::HTTP;
     let serve = async {
         let listener = TcpListener::bind(listen).await?;
@@ -74,16 +75,42 @@ pub(crate) fn proxy(
         _ = writeln!(io::stdout(), "http://{address}{path}");
         if is_plain {
             let transport = plain();
-            let upstream = Upstream { transport, scheme, authority, fields, hosts, recorder };
+            let upstream =
+                Upstream { transport, scheme, authority, target, fields, hosts, recorder };
             accept(&listener, Arc::new(upstream), &stopped).await;
         } else {
             let transport = tls()?;
-            let upstream = Upstream { transport, scheme, authority, fields, hosts, recorder };
+            let upstream =
+                Upstream { transport, scheme, authority, target, fields, hosts, recorder };
             accept(&listener, Arc::new(upstream), &stopped).await;
         }
         io::Result::Ok(())
     };
     runtime.block_on(serve).map_err(|error| format!("{listen}: {error}"))
+}
+
+/// Returns the parts of the URL of a server.
+fn parts(url: &str) -> Result<(Scheme, Authority, PathAndQuery), String> {
+    let shown = || without_secrets(url);
+    let uri: Uri = url.parse().map_err(|error| format!("{}: {error}", shown()))?;
+    match uri.into_parts() {
+        uri::Parts { scheme: Some(scheme), authority: Some(authority), path_and_query, .. } => {
+            let target = path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
+            Ok((scheme, authority, target))
+        }
+        _ => Err(format!("{}: not a URL with a host", shown())),
+    }
+}
+
+/// Returns the path and the query of a request to the server: those of the server's URL if the host requests the URL that
+/// this proxy has printed, which has no query.
+fn forwarded(requested: &Uri, server: &PathAndQuery) -> PathAndQuery {
+    let requested = requested.path_and_query().cloned();
+    let requested = requested.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    match requested.query() {
+        None if requested.path() == server.path() => server.clone(),
+        _ => requested,
+    }
 }
 
 /// Serves connections until it is stopped. Open connections end with the runtime.
@@ -128,8 +155,7 @@ async fn forward<T: Transport>(
     };
     let body = body.to_bytes();
     upstream.record(Sender::Client, &body);
-    let path = parts.uri.path_and_query().cloned();
-    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    let path = forwarded(&parts.uri, &upstream.target);
     let (scheme, authority) = (upstream.scheme.clone(), upstream.authority.clone());
     let uri = Uri::builder().scheme(scheme).authority(authority).path_and_query(path).build();
     let Ok(uri) = uri else { return refusal(StatusCode::BAD_REQUEST) };
@@ -277,6 +303,29 @@ impl<T> Body for Answer<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_query_of_the_url_is_kept() {
+        let (scheme, authority, target) = parts("https://host:1/mcp?key=K").unwrap();
+        assert_eq!((scheme.as_str(), authority.as_str()), ("https", "host:1"));
+        for (requested, expected) in [
+            ("/mcp", "/mcp?key=K"),
+            ("/mcp?own=1", "/mcp?own=1"),
+            ("/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server"),
+        ] {
+            assert_eq!(forwarded(&requested.parse().unwrap(), &target).as_str(), expected);
+        }
+        let (_, _, target) = parts("http://host").unwrap();
+        assert_eq!(target.as_str(), "/");
+    }
+
+    #[test]
+    fn an_error_shows_no_secret_of_the_url() {
+        for url in ["/mcp?key=secret", "http://user:secret@host/a b?key=secret"] {
+            let error = parts(url).unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
 
     #[test]
     fn fields_of_a_connection_are_not_passed_on() {
