@@ -69,7 +69,8 @@ impl Answers {
         if roots.is_empty()
             && let Ok(directory) = std::env::current_dir()
         {
-            roots.push(file_uri(directory.as_os_str().as_encoded_bytes()));
+            let path = directory.as_os_str().as_encoded_bytes();
+            roots.push(if cfg!(windows) { windows_file_uri(path) } else { file_uri(path) });
         }
         let (form, sample) = (arguments.form.clone(), arguments.sample.clone());
         let (watch, has_begun) = (arguments.watch, AtomicBool::new(false));
@@ -277,4 +278,40 @@ fn file_uri(path: &[u8]) -> String {
         }
     }
     uri
+}
+
+/// As [`file_uri`], for a path on Windows: `C:\Users\me`, or `\\server\share` on another computer.
+fn windows_file_uri(path: &[u8]) -> String {
+    let slash = |byte: &u8| if *byte == b'\\' { b'/' } else { *byte };
+    let path: Vec<u8> = path.iter().map(slash).collect();
+    // The prefix `\\?\` of a path that Windows does not normalize.
+    let (remote, path) = match path.strip_prefix(b"//?/") {
+        Some(path) => (path.strip_prefix(b"UNC/"), path),
+        None => (path.strip_prefix(b"//"), &*path),
+    };
+    // The other computer is the host of the URI.
+    match remote {
+        Some(remote) => file_uri(remote),
+        None => file_uri(&[b"/", path].concat()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_the_uri_of_a_file() {
+        assert_eq!(file_uri("/home/é b".as_bytes()), "file:///home/%C3%A9%20b");
+        for (path, expected) in [
+            (r"C:\Users\me", "file:///C:/Users/me"),
+            (r"C:\", "file:///C:/"),
+            (r"C:\a b#1", "file:///C:/a%20b%231"),
+            (r"\\server\share\a", "file://server/share/a"),
+            (r"\\?\C:\Users", "file:///C:/Users"),
+            (r"\\?\UNC\server\share", "file://server/share"),
+        ] {
+            assert_eq!(windows_file_uri(path.as_bytes()), expected);
+        }
+    }
 }
