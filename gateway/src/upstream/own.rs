@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_sansio::Phase;
 use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Upstream;
@@ -17,10 +18,18 @@ use crate::config::Sharing;
 /// How long a connection is kept for its client, even if another client needs the room.
 const LEAST_IDLE: Duration = Duration::from_secs(10);
 
+/// How long the cancelled calls of a client that has left may take to end.
+const LAST_CALLS: Duration = Duration::from_secs(5);
+
+/// The maximum number of connections that are being closed: their processes are in no other limit any more.
+const MOST_CLOSING: usize = 16;
+
 /// The connections, by their clients.
 #[derive(Default)]
 pub(super) struct OwnLinks {
     links: Mutex<BTreeMap<ClientKey, OwnLink>>,
+    /// The connections that are being closed.
+    closing: Mutex<JoinSet<()>>,
 }
 
 #[derive(Clone)]
@@ -56,8 +65,8 @@ fn evict(links: &mut BTreeMap<ClientKey, OwnLink>) -> Option<OwnLink> {
 }
 
 impl OwnLinks {
-    /// Removes and returns the connections whose clients have not used them for this time.
-    fn remove_idle(&self, idle: Duration) -> Vec<OwnLink> {
+    /// Closes the connections whose clients have not used them for this time.
+    fn close_idle(&self, idle: Duration) {
         let now = Instant::now();
         let is_due = |own: &OwnLink| own.is_over() || own.is_idle() && own.used + idle <= now;
         let mut removed = Vec::new();
@@ -71,14 +80,29 @@ impl OwnLinks {
             }
             !is_due
         });
-        // They are dropped without the lock.
-        removed
+        self.close(removed);
     }
 
-    /// Removes and returns all connections.
-    pub(super) fn take_all(&self) -> Vec<Arc<Link>> {
+    /// Closes removed connections: a process gets the time to end by itself, which a dropped connection does not give.
+    fn close(&self, removed: impl IntoIterator<Item = OwnLink>) {
+        let mut closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        while closing.try_join_next().is_some() {}
+        // Beyond the limit a connection is dropped, which kills its process at once.
+        let room = MOST_CLOSING.saturating_sub(closing.len());
+        for link in removed.into_iter().filter_map(|own| own.cell.get().cloned()).take(room) {
+            closing.spawn(async move { link.close(LAST_CALLS).await });
+        }
+    }
+
+    /// Removes all connections, and closes them as [`Link::close`] does. Returns when all have ended.
+    pub(super) async fn close_all(&self, grace: Duration) {
         let links = std::mem::take(&mut *self.lock());
-        links.into_values().filter_map(|own| own.cell.get().cloned()).collect()
+        let mut closing =
+            std::mem::take(&mut *self.closing.lock().unwrap_or_else(PoisonError::into_inner));
+        for link in links.into_values().filter_map(|own| own.cell.get().cloned()) {
+            closing.spawn(async move { link.close(grace).await });
+        }
+        while closing.join_next().await.is_some() {}
     }
 
     /// Returns all open connections.
@@ -102,8 +126,7 @@ impl Upstream {
         client: ClientKey,
         (most, idle): (usize, Duration),
     ) -> Result<Arc<Link>, NoLink> {
-        self.own.remove_idle(idle);
-        // It is dropped without the lock.
+        self.own.close_idle(idle);
         let mut evicted = None;
         let cell = {
             let mut links = self.own.lock();
@@ -124,7 +147,7 @@ impl Upstream {
                 }
             }
         };
-        drop(evicted);
+        self.own.close(evicted);
         let open = async {
             let opening = Link::open(&self.gateway.name, &self.config);
             let link = match tokio::time::timeout(self.config.connect_timeout, opening).await {
@@ -157,7 +180,7 @@ impl Upstream {
         if let Sharing::PerClient { idle, .. } = self.config.sharing {
             loop {
                 tokio::time::sleep(idle / 2).await;
-                self.own.remove_idle(idle);
+                self.own.close_idle(idle);
             }
         }
     }
@@ -165,6 +188,6 @@ impl Upstream {
     /// Ends the connection of a client that has left.
     pub(crate) fn forget_client(&self, client: ClientKey) {
         let own = self.own.lock().remove(&client);
-        drop(own);
+        self.own.close(own);
     }
 }

@@ -47,7 +47,7 @@ impl Upstream {
                         biased;
                         grace = &mut stop => {
                             self.shared.set(LinkState::Stopped);
-                            tokio::join!(link.close(grace), self.close_own(grace));
+                            tokio::join!(link.close(grace), self.own.close_all(grace));
                             break grace;
                         }
                         problem = self.serve(&link) => problem,
@@ -71,7 +71,7 @@ impl Upstream {
             }
         };
         self.shared.set(LinkState::Stopped);
-        self.close_own(grace).await;
+        self.own.close_all(grace).await;
         self.finished.send_replace(true);
     }
 
@@ -110,15 +110,6 @@ impl Upstream {
             problem = ended => problem,
             problem = meanwhile => problem,
         }
-    }
-
-    /// Ends the connections of single clients.
-    async fn close_own(&self, grace: Duration) {
-        let mut closing = tokio::task::JoinSet::new();
-        for link in self.own.take_all() {
-            closing.spawn(async move { link.close(grace).await });
-        }
-        while closing.join_next().await.is_some() {}
     }
 
     /// Checks the lists of a new connection, and follows their changes. Returns if the server does not announce any.
