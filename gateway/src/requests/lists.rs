@@ -8,8 +8,7 @@ use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
 use mcp_sansio::pagination::Pager;
-use mcp_sansio::schema::{EncodeError, Misfit};
-use mcp_sansio::{ErrorCode, RespondError};
+use mcp_sansio::{ErrorCode, RespondError, Revision};
 use mcp_sansio_tokio::Exchange;
 use tokio::time::Instant;
 
@@ -18,9 +17,6 @@ use crate::gateway::Gateway;
 use crate::upstream::Upstream;
 use crate::upstream::list_items::Items;
 use crate::upstream::list_kind::ListKind;
-
-/// The most items of a page that are left out because the revision of the client cannot express them.
-const MOST_MISFITS: usize = 64;
 
 impl Gateway {
     /// Serves a list request. A server that does not answer in time is left out; its clients are notified later.
@@ -65,11 +61,18 @@ struct List<'l> {
 
 impl<'l> List<'l> {
     /// Returns the items of all servers. Of items with the same name or URI, the one is in the list that requests lead to.
-    fn items(&self) -> Vec<&'l Raw<'static>> {
+    /// Items that the revision of the client cannot express are left out.
+    fn items<M: PagedMethod>(&self, revision: Revision) -> Vec<&'l Raw<'static>> {
         let mut names = BTreeSet::new();
         let mut items = Vec::new();
         for (upstream, part) in self.parts {
-            for (name, item) in &part.items {
+            let (misfits, are_new) = part.misfits::<M>(revision);
+            for (at, (name, item)) in part.items.iter().enumerate() {
+                let misfit = misfits.get(&at);
+                if let Some(misfit) = misfit.filter(|_| are_new) {
+                    let list = self.kind.member();
+                    upstream.problem(&format!("{list}: {name} is left out for a client: {misfit}"));
+                }
                 let owner = match self.kind {
                     ListKind::Tools | ListKind::Prompts => {
                         by_prefix(self.visible.iter().copied(), name)
@@ -77,7 +80,7 @@ impl<'l> List<'l> {
                     ListKind::Resources | ListKind::Templates => None,
                 };
                 let leads_here = owner.is_none_or(|owner| Arc::ptr_eq(owner, upstream));
-                if leads_here && names.insert(name) {
+                if leads_here && names.insert(name) && misfit.is_none() {
                     items.push(item);
                 }
             }
@@ -85,53 +88,17 @@ impl<'l> List<'l> {
         items
     }
 
-    /// Reports an item that the revision of a client cannot express.
-    fn report(&self, item: &Raw<'_>, misfit: &Misfit) {
-        for (upstream, part) in self.parts {
-            let mut items = part.items.iter();
-            if let Some((name, _)) = items.find(|(_, other)| std::ptr::eq(other, item)) {
-                let list = self.kind.member();
-                upstream.problem(&format!("{list}: {name} is left out for a client: {misfit}"));
-            }
-        }
-    }
-
-    /// Responds with a page. Items that the revision of the client cannot express are left out.
+    /// Responds with a page.
     fn respond<M: PagedMethod>(
         &self,
         exchange: &Exchange,
         cursor: Option<&Str<'_>>,
         page_size: usize,
     ) -> Result<(), RespondError> {
-        let (pager, mut items) = (Pager::new(page_size), self.items());
-        for _ in 0..MOST_MISFITS {
-            let page = match pager.page(&items, cursor) {
-                Ok(page) => page,
-                Err(error) => {
-                    return exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string());
-                }
-            };
-            let misfit = match exchange.respond(&page.result::<M>()) {
-                Err(RespondError::Encode(EncodeError::Misfit(misfit))) => misfit,
-                responded => return responded,
-            };
-            let index = index_in(misfit.path());
-            let Some(item) = index.and_then(|index| page.items.get(index).copied()) else {
-                // The exchange responds with the reason.
-                return Err(RespondError::Encode(EncodeError::Misfit(misfit)));
-            };
-            self.report(item, &misfit);
-            items.retain(|other| !std::ptr::eq(*other, item));
+        let items = self.items::<M>(exchange.request().context.revision);
+        match Pager::new(page_size).page(&items, cursor) {
+            Ok(page) => exchange.respond(&page.result::<M>()),
+            Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
         }
-        exchange.reject(
-            ErrorCode::INTERNAL_ERROR,
-            "too many items do not fit the revision of the client",
-        )
     }
-}
-
-/// Returns the index in a path such as `tools[3].inputSchema`.
-fn index_in(path: &str) -> Option<usize> {
-    let (_, rest) = path.split_once('[')?;
-    rest.split_once(']')?.0.parse().ok()
 }

@@ -1,12 +1,16 @@
 //! [`Items`]: the items of one list of a server, as clients see them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use mcp_sansio::Revision;
 use mcp_sansio::call::ToolTasks;
 use mcp_sansio::http::ParamHeaders;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::TaskSupport;
+use mcp_sansio::model::method::PagedMethod;
+use mcp_sansio::pagination::Pager;
+use mcp_sansio::schema::{EncodeError, Misfit, Prepared};
 use mcp_sansio_tokio::Handle;
 
 use super::list_kind::ListKind;
@@ -34,7 +38,11 @@ pub(crate) struct Items {
     headers: BTreeMap<String, Arc<ParamHeaders>>,
     /// The position of an item.
     positions: BTreeMap<String, usize>,
+    misfits: Mutex<BTreeMap<Revision, Arc<Misfits>>>,
 }
+
+/// The items that a revision cannot express, by position.
+pub(crate) type Misfits = BTreeMap<usize, Misfit>;
 
 impl Items {
     /// Converts the pages of a server. Items without a name, hidden items, and items whose names the server has used
@@ -75,9 +83,33 @@ impl Items {
         self.headers.get(tool).cloned()
     }
 
+    /// Returns the items that a revision cannot express, and whether they were looked for now. That is done once for each
+    /// revision, so that a list costs the same however many of them it has, and its pages agree.
+    pub(crate) fn misfits<M: PagedMethod>(&self, revision: Revision) -> (Arc<Misfits>, bool) {
+        let mut known = self.misfits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut are_new = false;
+        let misfits = known.entry(revision).or_insert_with(|| {
+            are_new = true;
+            let items = self.items.iter().enumerate();
+            let misfits =
+                items.filter_map(|(at, (_, item))| Some((at, misfit::<M>(revision, item)?)));
+            Arc::new(misfits.collect())
+        });
+        (Arc::clone(misfits), are_new)
+    }
+
     /// Whether the list has an item with this name or URI.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.positions.contains_key(name)
+    }
+}
+
+/// Returns the reason why a revision cannot express an item, if it cannot.
+fn misfit<M: PagedMethod>(revision: Revision, item: &Raw<'_>) -> Option<Misfit> {
+    let page = Pager::new(1).page(std::slice::from_ref(item), None).ok()?;
+    match Prepared::result::<M>(revision, &page.result::<M>()) {
+        Err(EncodeError::Misfit(misfit)) => Some(misfit),
+        _ => None,
     }
 }
 
