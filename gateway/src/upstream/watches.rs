@@ -1,6 +1,6 @@
 //! [`Watches`]: the resources of a server that clients of the gateway have subscribed to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -39,11 +39,7 @@ impl Default for Watches {
 struct Watched {
     /// The identity of the entry: a later one for the same resource has another.
     key: Arc<()>,
-    /// The clients that changes are announced to.
-    clients: ConnectionGroup,
-    /// Their connections.
-    connections: BTreeSet<ConnectionNumber>,
-    users: usize,
+    watchers: Watchers,
     /// The share of the client that was the first to watch it.
     _share: Share,
     decision: watch::Receiver<Option<bool>>,
@@ -51,11 +47,57 @@ struct Watched {
     _stop: watch::Sender<()>,
 }
 
+/// The connections of the clients that watch a resource, to which changes are announced.
+#[derive(Clone, Default)]
+struct Watchers(Arc<Mutex<BTreeMap<ConnectionNumber, Watcher>>>);
+
+/// A connection, and how often its client watches the resource.
+struct Watcher {
+    uses: usize,
+    /// Only this connection, which it does not keep.
+    group: ConnectionGroup,
+}
+
+impl Watchers {
+    fn add(&self, client: &Handle<Server>) {
+        let mut watchers = self.lock();
+        let watcher = watchers.entry(client.connection()).or_insert_with(|| {
+            let group = ConnectionGroup::new();
+            group.add(client);
+            Watcher { uses: 0, group }
+        });
+        watcher.uses += 1;
+    }
+
+    /// Ends one use. Returns whether it was the last one of all connections.
+    fn remove(&self, client: ConnectionNumber) -> bool {
+        let mut watchers = self.lock();
+        if let Some(watcher) = watchers.get_mut(&client) {
+            watcher.uses -= 1;
+            if watcher.uses == 0 {
+                watchers.remove(&client);
+            }
+        }
+        watchers.is_empty()
+    }
+
+    fn announce(&self, announce: impl Fn(&ConnectionGroup)) {
+        // Without the lock, because the connections have locks of their own.
+        let groups: Vec<_> = self.lock().values().map(|watcher| watcher.group.clone()).collect();
+        groups.iter().for_each(announce);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConnectionNumber, Watcher>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The use of a watched resource by one client.
 pub(crate) struct WatchedResource {
     key: Arc<()>,
     upstream: Weak<Upstream>,
     uri: String,
+    client: ConnectionNumber,
     decision: watch::Receiver<Option<bool>>,
 }
 
@@ -73,12 +115,10 @@ impl Drop for WatchedResource {
     fn drop(&mut self) {
         let Some(upstream) = self.upstream.upgrade() else { return };
         let mut watched = upstream.watches.lock();
-        let is_it = |known: &&mut Watched| Arc::ptr_eq(&known.key, &self.key);
-        if let Some(known) = watched.get_mut(&self.uri).filter(is_it) {
-            known.users -= 1;
-            if known.users == 0 {
-                watched.remove(&self.uri);
-            }
+        let is_it = |known: &&Watched| Arc::ptr_eq(&known.key, &self.key);
+        let known = watched.get(&self.uri).filter(is_it);
+        if known.is_some_and(|known| known.watchers.remove(self.client)) {
+            watched.remove(&self.uri);
         }
     }
 }
@@ -105,31 +145,28 @@ impl Upstream {
         let begin = |share| {
             let (decide, decision) = watch::channel(None);
             let (stop, stopped) = watch::channel(());
-            let (key, clients) = (Arc::<()>::default(), ConnectionGroup::new());
+            let (key, watchers) = (Arc::<()>::default(), Watchers::default());
             let watching = Watching {
                 key: Arc::clone(&key),
                 upstream: Arc::clone(self),
                 uri: uri.into(),
-                clients: clients.clone(),
+                watchers: watchers.clone(),
                 since: Instant::now(),
                 decide,
             };
             tokio::spawn(watching.run(stopped));
-            let connections = BTreeSet::new();
-            Watched { key, clients, connections, users: 0, _share: share, decision, _stop: stop }
+            Watched { key, watchers, _share: share, decision, _stop: stop }
         };
         if let Some(share) = share {
             watched.insert(uri.to_owned(), begin(share));
         }
-        let known = watched.get_mut(uri)?;
-        known.users += 1;
-        if known.connections.insert(client.connection()) {
-            known.clients.add(client);
-        }
+        let known = watched.get(uri)?;
+        known.watchers.add(client);
         Some(WatchedResource {
             key: Arc::clone(&known.key),
             upstream: Arc::downgrade(self),
             uri: uri.to_owned(),
+            client: client.connection(),
             decision: known.decision.clone(),
         })
     }
@@ -140,8 +177,7 @@ struct Watching {
     key: Arc<()>,
     upstream: Arc<Upstream>,
     uri: String,
-    /// A client whose subscription has ended stays among them; its machine suppresses the notifications.
-    clients: ConnectionGroup,
+    watchers: Watchers,
     /// When the resource was watched for the first time.
     since: Instant,
     /// Whether the subscription was granted, once that is known.
@@ -204,11 +240,11 @@ impl Watching {
                     self.decide.send_replace(Some(true));
                     if was_granted || SOON < self.since.elapsed() {
                         // Clients believe to be subscribed, and a change until now was missed.
-                        self.clients.resource_updated(&self.uri);
+                        self.updated();
                     }
                 }
                 SubscriptionNews::Changed(change) => self.announce(&change),
-                SubscriptionNews::Lagged { .. } => self.clients.resource_updated(&self.uri),
+                SubscriptionNews::Lagged { .. } => self.updated(),
                 SubscriptionNews::Ended(SubscriptionEnd::Rejected(_)) => {
                     self.refused();
                     break;
@@ -233,8 +269,13 @@ impl Watching {
     fn announce(&self, change: &Notification<'_>) {
         let uri = change.params.as_ref().and_then(|params| params.get("uri")?.into_str());
         if let Some(uri) = uri {
-            self.clients.resource_updated_below(&self.uri, &uri.to_str());
+            let (watched, uri) = (&*self.uri, uri.to_str());
+            self.watchers.announce(|client| client.resource_updated_below(watched, &uri));
         }
+    }
+
+    fn updated(&self) {
+        self.watchers.announce(|client| client.resource_updated(&self.uri));
     }
 }
 
@@ -255,5 +296,37 @@ impl Drop for Subscription<'_> {
         if let Some(entry) = self.entry.take() {
             self.link.unsubscribe(entry);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio_tokio::{Exchange, Handler, connect_in_memory};
+
+    use super::*;
+
+    struct Kept(Arc<Mutex<Option<Handle<Server>>>>);
+
+    impl Handler<Server> for Kept {
+        async fn serve(&self, _: Exchange) {}
+
+        fn begin(&self, handle: &Handle<Server>) {
+            *self.0.lock().unwrap() = Some(handle.clone());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_a_watcher_until_its_last_use_ends() {
+        let kept = Arc::new(Mutex::new(None));
+        let config = mcp_sansio::ServerConfig::new("server", "1");
+        let _client = connect_in_memory(config, Kept(Arc::clone(&kept))).await.unwrap();
+        let handle = kept.lock().unwrap().clone().unwrap();
+        let (watchers, one) = (Watchers::default(), handle.connection());
+        watchers.add(&handle);
+        watchers.add(&handle);
+        assert!(!watchers.remove(one));
+        assert_eq!(watchers.lock().len(), 1);
+        assert!(watchers.remove(one));
+        assert!(watchers.lock().is_empty());
     }
 }
