@@ -100,9 +100,7 @@ impl Link {
 
     /// Asks the server for log messages of this level.
     pub(crate) fn set_log_level(&self, level: LoggingLevel) {
-        let asked = self.handle.set_log_level(level);
-        // A server without log messages refuses, and sends none.
-        tokio::spawn(async move { _ = asked.await });
+        self.table.set_log_level(&self.handle, level);
     }
 
     /// Opens a subscription.

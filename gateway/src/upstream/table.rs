@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::event::{Notification, SubscriptionNews};
+use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{CallError, CallId, Client, ClientEvent, ErrorCode, ServerRequest};
 use mcp_sansio_tokio::{Exchange, Handle, Handler, PendingCall};
 use tokio::sync::{Notify, mpsc};
@@ -28,6 +29,8 @@ pub(crate) struct Table {
     state: Mutex<State>,
     /// Notified when the last call has ended.
     calls_ended: Notify,
+    /// The level of log messages that the server was asked for.
+    level: Mutex<Option<LoggingLevel>>,
 }
 
 #[derive(Default)]
@@ -89,6 +92,16 @@ impl Table {
         Ok(SubscriptionEntry { table: Arc::clone(self), call, news })
     }
 
+    /// Asks the server for log messages of this level, also in later sessions of the connection.
+    pub(super) fn set_log_level(&self, handle: &Handle<Client>, level: LoggingLevel) {
+        *self.level() = Some(level);
+        ask_for_log(handle, level);
+    }
+
+    fn level(&self) -> MutexGuard<'_, Option<LoggingLevel>> {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Passes a message on: to the call that it belongs to, or to the newest call if all calls are of one client. Returns
     /// the message if there is no such call, or its work does not keep up.
     fn deliver(&self, call: Option<CallId>, message: FromServer) -> Result<(), FromServer> {
@@ -131,6 +144,12 @@ impl Table {
     }
 }
 
+fn ask_for_log(handle: &Handle<Client>, level: LoggingLevel) {
+    let asked = handle.set_log_level(level);
+    // A server without log messages refuses, and sends none.
+    tokio::spawn(async move { _ = asked.await });
+}
+
 impl Drop for CallEntry {
     fn drop(&mut self) {
         let mut state = self.table.lock();
@@ -166,8 +185,13 @@ impl Handler<Client> for TableHandler {
         }
     }
 
-    async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+    async fn event(&self, handle: &Handle<Client>, event: ClientEvent<'static>) {
         match event {
+            // A new session of the connection, over HTTP, knows nothing of the last one.
+            ClientEvent::Connected(_) => {
+                let level = *self.0.level();
+                level.into_iter().for_each(|level| ask_for_log(handle, level));
+            }
             ClientEvent::Notification(notification) => {
                 // Without a call in progress, the message is for no client.
                 _ = self.0.deliver(None, FromServer::Notification(notification));
@@ -177,6 +201,9 @@ impl Handler<Client> for TableHandler {
                 if let Some(sender) = sender {
                     // The recipient keeps up, or has gone.
                     _ = sender.send(update.news).await;
+                } else if matches!(update.news, SubscriptionNews::Granted { .. }) {
+                    // The client opens lost subscriptions again in a new session, and so does their recipient here.
+                    _ = handle.unsubscribe(update.call);
                 }
             }
             _ => {}
