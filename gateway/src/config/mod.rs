@@ -185,6 +185,10 @@ pub enum Sharing {
     All,
     /// Each authenticated client, and each session of a client that is not authenticated, has its own session at the
     /// server, and for a program its own process. Clients with neither share one.
+    ///
+    /// Calls and the other requests that the server answers use it. The lists and the subscriptions to resources come
+    /// from the shared session, also for such a client: they must not depend on the client. A server that announces in
+    /// the session of a client that a list has changed reaches the client only during its calls.
     PerClient {
         /// The most of these sessions. If another client needs one, the session that was not used for the longest time is
         /// closed, but not within ten seconds of its last call.
