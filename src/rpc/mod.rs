@@ -12,6 +12,7 @@ mod outbound;
 mod outgoing;
 mod slot_queue;
 mod table;
+mod timers;
 
 pub use id::Id;
 pub use message::ErrorObject;
@@ -28,9 +29,10 @@ pub(crate) use message::{Defective, Intent, Message, ResultType, Versions, class
 pub(crate) use outbound::GivenUp;
 #[cfg(test)]
 pub(crate) use outbound::Outbound;
-pub(crate) use outgoing::{Expired, Outgoing, Patience, Wait};
+pub(crate) use outgoing::Outgoing;
 pub(crate) use slot_queue::SlotQueue;
 pub(crate) use table::{Ending, Recycle, Table};
+pub(crate) use timers::{Expired, Patience, Wait};
 
 #[cfg(test)]
 mod exhaustive_tests;
