@@ -47,6 +47,9 @@ pub(crate) enum NotPlaced {
     Store(#[from] StoreError),
     #[error("a session cannot be taken over: {0}")]
     Restore(#[from] RestoreSessionError),
+    /// The record is damaged, or another release has written it.
+    #[error("a session cannot be taken over: {0}")]
+    Unreadable(serde_json::Error),
     /// The next node that gets a request takes the session.
     #[error("this node is leaving")]
     Leaving,
@@ -173,7 +176,15 @@ impl Inner {
             }
             return Err(NotPlaced::Leaving);
         }
-        match self.endpoint.restore_session(&record.session) {
+        let saved = match record.saved() {
+            Ok(saved) => saved,
+            Err(error) => {
+                // As for a session that cannot be restored.
+                (self.options.on_error)(&NotPlaced::Unreadable(error));
+                return Ok(Some(Place::Nowhere));
+            }
+        };
+        match self.endpoint.restore_session(&saved) {
             Ok(()) => Ok(self.write_ownership(locked, version).await?.map(Place::Here)),
             // Another node may have room.
             Err(error @ (RestoreSessionError::Full | RestoreSessionError::Present)) => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{SavedHttpSession, SessionId};
+use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::local_sessions::{LocalSession, Locked, Owned, State};
@@ -177,14 +178,14 @@ impl Inner {
         saved: &SavedHttpSession,
     ) -> Result<Written, StoreError> {
         let (node, address) = (self.id.clone(), self.address.clone());
-        self.put_record(id, version, &Record { node, address, session: saved.clone() }).await
+        self.put_record(id, version, &Record { node, address, session: saved }).await
     }
 
     pub(crate) async fn put_record(
         &self,
         id: SessionId,
         version: u64,
-        record: &Record,
+        record: &Record<impl Serialize>,
     ) -> Result<Written, StoreError> {
         let lifetime = Some(self.options.session_lifetime.min(LONGEST_LIFETIME));
         let change = Change::Put { value: record.to_bytes()?, lifetime };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use mcp_sansio::{Revision, ServerConfig};
 use mcp_sansio_http::Endpoint;
-use mcp_sansio_store::Node;
+use mcp_sansio_store::{MemoryStore, Node, Store, StoreFuture, Stored, Write, Written};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
@@ -122,6 +122,41 @@ async fn a_node_of_another_release() {
         "the field `MCP-Protocol-Version` is checked first"
     );
     assert_eq!(end(&b, &session).await, 400);
+    assert_eq!(sessions(&[&b, &c]), [0, 0]);
+    assert_eq!(send(&c, &session, &body).await.0, 200);
+}
+
+/// A session in a later format than a node knows is served by its own node, and does not exist if that has ended.
+#[tokio::test(start_paused = true)]
+async fn a_session_in_a_later_format() {
+    struct Later(MemoryStore);
+
+    impl Store for Later {
+        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+            Box::pin(async move {
+                let mut stored = self.0.read(key).await?;
+                if let Some(stored) = stored.as_mut().filter(|_| key.starts_with("session/")) {
+                    let text = String::from_utf8(stored.value.clone()).unwrap();
+                    let later = text.replace(r#""version":1"#, r#""version":2"#);
+                    assert_ne!(later, text);
+                    stored.value = later.into();
+                }
+                Ok(stored)
+            })
+        }
+
+        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+            self.0.write(writes)
+        }
+    }
+    let cluster = Cluster::new();
+    let (a, c) = (cluster.start("a").await, cluster.start("c").await);
+    let b = cluster.start_on(Arc::new(Later(cluster.store.clone())), "b").await;
+    let session = open(&a, &a).await;
+    let body = call(1, "echo", &json!({}));
+    assert_eq!(send(&b, &session, &body).await.0, 200);
+    cluster.kill("a");
+    assert_eq!(send(&b, &session, &body).await.0, 404);
     assert_eq!(sessions(&[&b, &c]), [0, 0]);
     assert_eq!(send(&c, &session, &body).await.0, 200);
 }
