@@ -85,13 +85,16 @@ impl OwnLinks {
 
     /// Closes removed connections: a process gets the time to end by itself, which a dropped connection does not give.
     fn close(&self, removed: impl IntoIterator<Item = OwnLink>) {
+        let mut removed: Vec<OwnLink> = removed.into_iter().collect();
         let mut closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
         while closing.try_join_next().is_some() {}
-        // Beyond the limit a connection is dropped, which kills its process at once.
-        let room = MOST_CLOSING.saturating_sub(closing.len());
-        for link in removed.into_iter().filter_map(|own| own.cell.get().cloned()).take(room) {
+        let room = MOST_CLOSING.saturating_sub(closing.len()).min(removed.len());
+        for link in removed.drain(..room).filter_map(|own| own.cell.get().cloned()) {
             closing.spawn(async move { link.close(LAST_CALLS).await });
         }
+        drop(closing);
+        // Beyond the limit a connection is dropped, which kills its process at once. That may block, so no lock is held.
+        drop(removed);
     }
 
     /// Removes all connections, and closes them as [`Link::close`] does. Returns when all have ended.
