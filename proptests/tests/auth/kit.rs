@@ -221,6 +221,20 @@ impl Lab {
         self.authorizer.accepted(generation, None);
     }
 
+    /// Logs in at this server with a signed assertion.
+    #[track_caller]
+    pub(crate) fn log_in_signed(&mut self, server: &Value) {
+        self.refused(401, "Bearer");
+        self.discover(&resource_metadata(), server);
+        self.prepared();
+        let state = self.opened().get("state").to_owned();
+        self.back(&format!("code=the-code&state={state}"));
+        let Some(Effect::Sign(signing)) = self.effect() else { panic!("nothing to sign") };
+        self.authorizer.signed(signing.job, b"signature", self.now);
+        self.serve(200, &tokens());
+        assert_eq!(self.released().len(), 1);
+    }
+
     /// Returns the requests that are released now; any other effect fails the test.
     #[track_caller]
     pub(crate) fn released(&mut self) -> Vec<(RequestKey, Verdict)> {

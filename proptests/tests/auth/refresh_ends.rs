@@ -116,15 +116,7 @@ fn a_refresh_is_signed_with_the_key_that_is_configured_now() {
     let mut server = server_metadata();
     server["client_id_metadata_document_supported"] = json!(true);
     server["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
-    lab.refused(401, "Bearer");
-    lab.discover(&resource_metadata(), &server);
-    lab.prepared();
-    let state = lab.opened().get("state").to_owned();
-    lab.back(&format!("code=the-code&state={state}"));
-    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
-    lab.authorizer.signed(signing.job, b"signature", lab.now);
-    lab.serve(200, &tokens());
-    assert_eq!(lab.released().len(), 1);
+    lab.log_in_signed(&server);
 
     let mut lab = restarted(with_key("new"), &lab.saved.unwrap());
     let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };

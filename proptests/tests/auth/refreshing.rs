@@ -242,15 +242,7 @@ fn an_assertion_goes_with_the_token_that_it_was_signed_for() {
     let mut lab = Lab::new(config);
     let mut server = server_metadata();
     server["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
-    lab.refused(401, "Bearer");
-    lab.discover(&resource_metadata(), &server);
-    lab.prepared();
-    let state = lab.opened().get("state").to_owned();
-    lab.back(&format!("code=the-code&state={state}"));
-    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
-    lab.authorizer.signed(signing.job, b"signature", lab.now);
-    lab.serve(200, &tokens());
-    assert_eq!(lab.released().len(), 1);
+    lab.log_in_signed(&server);
 
     lab.wait(3540);
     lab.claim(lab.saved.clone());

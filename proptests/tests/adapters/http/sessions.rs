@@ -60,6 +60,17 @@ async fn narrow() -> Served {
     Served::with(config, options, Duration::ZERO).await
 }
 
+/// Starts such an endpoint, with a session whose first request is at the gate. Returns the connection of the request,
+/// and the session.
+async fn at_the_gate() -> (Served, Raw, String) {
+    let mut served = narrow().await;
+    let mut first = Raw::connect(served.address).await;
+    let session = first.initialize("2025-06-18").await;
+    first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
+    assert!(served.log.next().await.starts_with("at the gate a"));
+    (served, first, session)
+}
+
 /// Returns the cancellation of a request.
 fn cancel(id: &Value) -> String {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
@@ -123,11 +134,7 @@ async fn a_post_waits_for_room() {
 /// A waiting request whose client disconnects, or whose session ends, blocks no other request.
 #[tokio::test]
 async fn a_post_that_waits_can_go() {
-    let mut served = narrow().await;
-    let mut first = Raw::connect(served.address).await;
-    let session = first.initialize("2025-06-18").await;
-    first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
-    assert!(served.log.next().await.starts_with("at the gate a"));
+    let (served, mut first, session) = at_the_gate().await;
     let mut others = Vec::new();
     for number in 2..5_u32 {
         let mut raw = Raw::connect(served.address).await;
@@ -159,11 +166,7 @@ async fn a_post_that_waits_can_go() {
 /// Proves L-CANCEL-05, L-CANCEL-06.
 #[tokio::test]
 async fn a_post_that_waits_can_be_cancelled() {
-    let mut served = narrow().await;
-    let mut first = Raw::connect(served.address).await;
-    let session = first.initialize("2025-06-18").await;
-    first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
-    assert!(served.log.next().await.starts_with("at the gate a"));
+    let (mut served, mut first, session) = at_the_gate().await;
     let mut others = Vec::new();
     for (number, text) in (2..5_u32).zip(["b", "c", "d"]) {
         let mut raw = Raw::connect(served.address).await;

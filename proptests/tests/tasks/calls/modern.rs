@@ -266,6 +266,44 @@ fn answers_that_are_always_refused_end_the_call() {
     is_over(&mut side);
 }
 
+/// Updates that fail together count once, because their answers have not been sent again in between.
+#[test]
+fn answers_that_fail_together_are_sent_again() {
+    let keys = ["a", "b", "c", "d", "e", "f"];
+    let (mut side, call, asked) = with_inputs(&keys);
+    for id in asked {
+        side.respond(id, ANSWER);
+    }
+    assert_eq!(side.sent().len(), keys.len());
+    for id in 4..10 {
+        assert_eq!(task_event_text(side.receive(&error(id, -32603))), "");
+    }
+    assert!(side.client.in_flight().is_pending(call));
+    assert_eq!(task_event_texts(side.elapse(1_000)), [""; 0]);
+    let all: Vec<String> = keys.iter().map(|key| format!(r#""{key}":{ANSWER}"#)).collect();
+    let again = update(10, &format!("{{{}}}", all.join(",")));
+    assert_eq!(side.sent(), [again, modern_task_request(11, "get")]);
+}
+
+/// A task that goes on after its end never has a result: the call ends after a few polls.
+#[test]
+fn a_task_that_goes_on_after_its_end_ends_its_call() {
+    let mut side = without_session();
+    let call = call(&mut side);
+    _ = side.sent();
+    _ = side.receive(&modern_task_created(2, "completed"));
+    for id in 3..8 {
+        assert_eq!(side.sent(), [modern_task_request(id, "get")]);
+        let event = side.receive(&result(id, &modern_task("working", "09", "")));
+        if id == 7 {
+            assert_eq!(ended(event), (call, "malformed InvalidResult".into()));
+            return is_over(&mut side);
+        }
+        assert_eq!(task_event_text(event), "");
+        assert_eq!(task_event_texts(side.elapse(60_000)), [""; 0]);
+    }
+}
+
 /// A task that has ended when it is announced may not be kept for long: its result is requested at once.
 #[test]
 fn the_result_of_a_task_that_ended_at_once_is_requested_at_once() {
