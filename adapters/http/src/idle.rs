@@ -10,8 +10,8 @@ use tokio::time::Instant;
 /// hyper has a timer of its own for heads, but it creates and drops one for each request.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);
 
-/// The time that a connection of HTTP/2 may be open without a request, and the time that the end of a response may
-/// take.
+/// The time that a connection of HTTP/2 may be open without a request, and the time for which a client may read nothing
+/// of the end of a response.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The activity of one connection. Clones share it.
@@ -32,7 +32,7 @@ struct Shared {
 struct State {
     /// The number of requests that are being served.
     open: usize,
-    /// The time at which the latest request ended.
+    /// The time at which the latest request ended, or at which the client continued to read after that.
     since: Instant,
 }
 
@@ -59,6 +59,9 @@ impl Activity {
     pub(crate) fn set_writing(&self, is_writing: bool) {
         if self.shared.is_writing.load(Ordering::Relaxed) != is_writing {
             self.shared.is_writing.store(is_writing, Ordering::Relaxed);
+            // hyper drops a body, and with it the request, when it has all bytes of the body. The client may take much
+            // longer to read them.
+            self.lock().since = Instant::now();
         }
     }
 

@@ -20,9 +20,13 @@ type Chunks = futures_lite::stream::Pending<Result<Frame<Bytes>, Infallible>>;
 async fn respond<B>(request: Request<B>) -> Response<Either<Full<Bytes>, StreamBody<Chunks>>> {
     Response::new(match request.uri().path() {
         "/whole" => Either::Left(Full::from("whole")),
+        "/large" => Either::Left(Full::from("x".repeat(LARGE))),
         _ => Either::Right(StreamBody::new(futures_lite::stream::pending())),
     })
 }
+
+/// The bytes of a body that is a hundred times as long as the stream is wide.
+const LARGE: usize = 100_000;
 
 fn serve(stopped: impl Future<Output = ()> + Send + 'static) -> (DuplexStream, JoinHandle<bool>) {
     let (client, server) = duplex(1_000);
@@ -77,4 +81,22 @@ async fn a_connection_is_stopped() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(serving.is_finished(), path != Some("/endless"), "{path:?}");
     }
+}
+
+/// hyper is done with a body when it has its bytes. The client may take much longer to read them.
+#[tokio::test(start_paused = true)]
+async fn a_large_body_is_written_for_as_long_as_its_client_reads() {
+    let (mut client, serving) = serve(pending());
+    client.write_all(get("/large").as_bytes()).await.unwrap();
+    let (began, mut read, mut chunk) = (Instant::now(), 0, [0; 500]);
+    while read < LARGE {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        match client.read(&mut chunk).await.unwrap() {
+            0 => panic!("the connection ended after {read} bytes, {:?}", began.elapsed()),
+            bytes => read += bytes,
+        }
+    }
+    // A client that reads nothing more does not hold the connection.
+    client.write_all(get("/large").as_bytes()).await.unwrap();
+    timeout(Duration::from_secs(200), serving).await.unwrap().unwrap();
 }
