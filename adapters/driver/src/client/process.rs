@@ -44,8 +44,9 @@ pub struct ProcessOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// The destination that the command sets, by default that of this process. If it is a pipe, the caller has to
-    /// read it: an unread pipe fills up, and then the server blocks.
+    /// The destination that the command sets, by default that of this process. If that is
+    /// [`Stdio::piped`](std::process::Stdio::piped), the output is read and discarded. A pipe that the caller has made
+    /// is the caller's to read: an unread pipe fills up, and then the server blocks.
     #[default]
     Inherit,
     /// Discarded.
@@ -100,7 +101,9 @@ impl Process {
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };
-        if let (Stderr::Capture(most), Some(stderr)) = (options.stderr, stderr) {
+        if let Some(stderr) = stderr {
+            // The command may have asked for a pipe without anyone who reads it.
+            let most = if let Stderr::Capture(most) = options.stderr { most } else { 0 };
             process.capture(stderr, most)?;
         }
         Ok((process, stdin, stdout))

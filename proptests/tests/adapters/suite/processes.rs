@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -210,12 +210,15 @@ pub(crate) fn standard_error_never_fills_up<A: Adapter>() {
     let pong =
         r#"read line; read line; echo '{"jsonrpc":"2.0","id":2,"result":{}}'; cat > /dev/null"#;
     let noise = format!("head -c 1000000 /dev/zero >&2; echo the end >&2; {pong}");
-    for policy in [Stderr::Capture(100), Stderr::Discard] {
+    // The last one is a pipe that the command asks for.
+    for policy in [Stderr::Capture(100), Stderr::Discard, Stderr::Inherit] {
         let mut process = ProcessOptions::default();
         process.stderr = policy;
         let options = ConnectionOptions::new().process(process);
         let adapter = A::new();
-        let connection = adapter.spawn_with(client_config(), options, shell(&noise)).unwrap();
+        let mut command = shell(&noise);
+        command.stderr(Stdio::piped());
+        let connection = adapter.spawn_with(client_config(), options, command).unwrap();
         connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
         let kept = || connection.process().unwrap().stderr();
         if let Stderr::Capture(most) = policy {
