@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::thread;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -207,6 +208,22 @@ fn next(
     }
 }
 
+/// Reports an exchange as broken if the transport of the application, or the body of its response, panics. Without the
+/// report, the call would wait for its time limit, and the exchange would stay open.
+struct OnPanic {
+    wire: Arc<Wire<Client>>,
+    exchange: ExchangeNumber,
+}
+
+impl Drop for OnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let error = TransportError::new(TransportErrorKind::Other);
+            self.wire.response_broken(self.exchange, error.caused_by("the transport panicked"));
+        }
+    }
+}
+
 /// Sends one request and reports its response or error.
 async fn exchanged(
     wire: Arc<Wire<Client>>,
@@ -214,6 +231,7 @@ async fn exchanged(
     exchange: ExchangeNumber,
     request: HttpRequest,
 ) {
+    let _on_panic = OnPanic { wire: Arc::clone(&wire), exchange };
     let request = match translated(request) {
         Ok(request) => request,
         Err(error) => return wire.response_failed(exchange, error),

@@ -9,18 +9,22 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use hyper_util::client::legacy::Client as HyperClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use mcp_sansio::call::Timeout;
 use mcp_sansio::error::{TransportErrorKind, TransportFailure, TransportFailureKind};
 use mcp_sansio::event::ConnectFailure;
 use mcp_sansio::http::HttpClientConfig;
-use mcp_sansio::{ClientConfig, Revision, RevisionSet};
+use mcp_sansio::{CallOptions, ClientConfig, Revision, RevisionSet};
 use mcp_sansio_http::{
     CallFailure, ConnectionOptions, OpenError, RefuseAll, SendError, Transport, connect_with, plain,
 };
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::http::fake::Fake;
-use crate::http::kit::soon;
+use crate::http::kit::{Served, soon};
 
 /// Returns the config of a client without timeouts of its own.
 fn config(revision: Revision) -> ClientConfig {
@@ -188,7 +192,7 @@ async fn an_unaccepted_tcp_connection_times_out() {
     let _first = TcpStream::connect(address).await.unwrap();
 
     let limit = Duration::from_secs(5);
-    let mut connector = hyper_util::client::legacy::connect::HttpConnector::new();
+    let mut connector = HttpConnector::new();
     connector.set_connect_timeout(Some(limit));
     let executor = hyper_util::rt::TokioExecutor::new();
     let transport = hyper_util::client::legacy::Client::builder(executor).build(connector);
@@ -216,7 +220,7 @@ async fn a_connection_that_is_lost_later_is_named_by_the_call() {
     let connection = tokio::join!(connecting, fake.discover()).0.unwrap();
     for has_begun in [false, true] {
         let params = serde_json::json!({"name": "echo", "arguments": {}});
-        let options = mcp_sansio::CallOptions::new();
+        let options = CallOptions::new();
         let called = connection.handle().call_method("tools/call", &params, options);
         let dropped = async {
             let mut asked = fake.next().await;
@@ -240,4 +244,41 @@ async fn a_connection_that_is_lost_later_is_named_by_the_call() {
         );
         assert!(!sources(&error).is_empty());
     }
+}
+
+/// A transport of the application that panics for one method.
+#[derive(Clone)]
+struct Panics(&'static str, HyperClient<HttpConnector, Full<Bytes>>);
+
+impl Transport for Panics {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        let method = request.headers().get("mcp-method").map(|method| method.to_str().unwrap());
+        assert_ne!(method, Some(self.0), "as asked");
+        self.1.send(request).await
+    }
+}
+
+/// The call fails at once, and the connection goes on.
+#[tokio::test]
+async fn a_transport_that_panics_ends_only_the_call() {
+    let served = Served::new().await;
+    let url = format!("http://{}/mcp", served.address);
+    let (http, options) = (HttpClientConfig::new(url), ConnectionOptions::new());
+    let transport = Panics("tools/list", plain());
+    let config = config(Revision::V2026_07_28);
+    let connection =
+        connect_with(config, http, &options, transport, RefuseAll::new()).await.unwrap();
+    let call = |method| {
+        let options = CallOptions::new().idle(Timeout::Never).total(Timeout::Never);
+        connection.handle().call_method(method, &json!({}), options)
+    };
+    let failure = soon(call("tools/list")).await.unwrap_err();
+    let text = "the transport panicked";
+    match &failure {
+        CallFailure::TransportFailed(failure) => {
+            assert!(sources(failure).contains(&text.to_owned()))
+        }
+        other => panic!("{other:?}"),
+    }
+    soon(call("prompts/list")).await.unwrap_err();
 }
