@@ -23,8 +23,8 @@ const WOULD_BLOCK: Duration = Duration::from_millis(5);
 
 /// # On threads
 ///
-/// For blocking transports. Each thread ends with the connection, except the reader, which ends when its read
-/// returns.
+/// For blocking transports. Each thread ends with the connection, except the reader and the writer: they end when their
+/// read or write returns.
 impl<M: Machine> Wire<M> {
     /// Starts a thread that reads.
     ///
@@ -107,7 +107,8 @@ impl<M: Machine> Wire<M> {
             while self.poll_take(&mut inbox, &parker.context()).is_pending() {
                 parker.park(None);
             }
-            if !M::READS_TO_THE_END && self.phase() == Phase::Closed {
+            if self.phase() == Phase::Closed && (!M::READS_TO_THE_END || self.has_stopped_reading())
+            {
                 return;
             }
         }

@@ -80,6 +80,11 @@ impl<M: Machine> Wire<M> {
         });
     }
 
+    /// Whether [`stop_reading`](Self::stop_reading) has been called.
+    pub(crate) fn has_stopped_reading(&self) -> bool {
+        self.lock().output.has_stopped_reading
+    }
+
     pub(crate) fn poll_reading_stopped(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.output.has_stopped_reading {

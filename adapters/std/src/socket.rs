@@ -2,6 +2,12 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+/// The time after which a write returns although the peer has not read, so that a writer notices that its connection has
+/// ended.
+#[cfg(unix)]
+const WRITE: Duration = Duration::from_secs(1);
 
 /// A socket of which one direction can be closed while the other stays open.
 pub trait HalfClose: Write + Send + 'static {
@@ -11,11 +17,28 @@ pub trait HalfClose: Write + Send + 'static {
     ///
     /// The error of the operating system, for example if the connection is already closed.
     fn close_output(&self) -> io::Result<()>;
+
+    /// Makes a write return [`WouldBlock`](io::ErrorKind::WouldBlock) after about a second in which the peer has not read.
+    /// Without that, the thread that writes may outlive the connection for as long as the peer keeps the socket open. The
+    /// default implementation does nothing.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operating system.
+    fn limit_writes(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl HalfClose for TcpStream {
     fn close_output(&self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
+    }
+
+    // On Windows, a socket is of no further use after a write that was cut short.
+    #[cfg(unix)]
+    fn limit_writes(&self) -> io::Result<()> {
+        self.set_write_timeout(Some(WRITE))
     }
 }
 
@@ -23,6 +46,10 @@ impl HalfClose for TcpStream {
 impl HalfClose for std::os::unix::net::UnixStream {
     fn close_output(&self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
+    }
+
+    fn limit_writes(&self) -> io::Result<()> {
+        self.set_write_timeout(Some(WRITE))
     }
 }
 
@@ -49,8 +76,11 @@ pub struct SocketWriter<S: HalfClose> {
 }
 
 impl<S: HalfClose> SocketWriter<S> {
-    /// Creates a writer to this socket.
-    pub const fn new(socket: S) -> Self {
+    /// Creates a writer to this socket. On Unix it sets the write timeout of TCP and Unix sockets: see
+    /// [`limit_writes`](HalfClose::limit_writes).
+    pub fn new(socket: S) -> Self {
+        // Without the limit, only the end of the thread is later.
+        _ = socket.limit_writes();
         Self { socket }
     }
 }

@@ -1,7 +1,7 @@
 //! Peers that read slowly, stop reading, or disconnect: no finished work is lost silently.
 
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, mpsc};
 use std::thread::{self, JoinHandle};
@@ -14,7 +14,7 @@ use mcp_sansio::{
     RevisionSet, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::{
-    CallFailure, Exchange, Handle, Handler, RefuseAll, SocketWriter, connect, serve,
+    CallFailure, Exchange, HalfClose, Handle, Handler, RefuseAll, SocketWriter, connect, serve,
 };
 use serde_json::{Value, json};
 
@@ -307,4 +307,95 @@ fn streams_that_do_not_block_are_waited_for() {
     let mut output = String::new();
     from_server.read_to_string(&mut output).unwrap();
     assert_eq!(answers(&output), (vec![1], vec![]));
+}
+
+/// A stream that reports when its thread drops it.
+struct Reports<S>(S, Sender<()>);
+
+impl<S> Drop for Reports<S> {
+    fn drop(&mut self) {
+        _ = self.1.send(());
+    }
+}
+
+impl<S: Read> Read for Reports<S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl<S: Write> Write for Reports<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// The reader of a closed connection ends, although the server keeps its side open and writes.
+#[test]
+fn a_reader_ends_although_the_server_keeps_writing() {
+    let (from_server, mut to_client) = pipe().unwrap();
+    let (from_client, to_server) = pipe().unwrap();
+    let (sender, dropped) = channel();
+    thread::spawn(move || {
+        let mut lines = BufReader::new(from_client).lines();
+        let initialize: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        let info = json!({"name": "s", "version": "1"});
+        let result =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info});
+        let answer = json!({"jsonrpc": "2.0", "id": initialize["id"], "result": result});
+        writeln!(to_client, "{answer}").unwrap();
+        let chat = r#"{"jsonrpc":"2.0","method":"notifications/chat"}"#;
+        while writeln!(to_client, "{chat}").is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let reader = Reports(from_server, sender);
+    let connection = connect(client_config(), reader, to_server, RefuseAll::new()).unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
+    dropped.recv_timeout(A_LONG_TIME).unwrap();
+}
+
+#[cfg(unix)]
+impl HalfClose for Reports<TcpStream> {
+    fn close_output(&self) -> io::Result<()> {
+        self.0.close_output()
+    }
+
+    fn limit_writes(&self) -> io::Result<()> {
+        self.0.limit_writes()
+    }
+}
+
+/// The writer of a connection that has ended does not wait for a client that keeps its socket open and reads nothing.
+#[cfg(unix)]
+#[test]
+fn a_writer_ends_although_the_client_reads_nothing() {
+    let listener = TcpListener::bind("localhost:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (socket, _) = listener.accept().unwrap();
+    let (sender, dropped) = channel();
+    let writer = SocketWriter::new(Reports(socket.try_clone().unwrap(), sender));
+    let mut config = config();
+    config.connection.timeouts.drain = Duration::from_millis(100);
+    let (answering, answered) = channel();
+    let answering = Mutex::new(answering);
+    let answer = move |exchange: &Exchange<Server>| {
+        let responded = exchange.respond(&CallToolResult::text("x".repeat(1 << 20)));
+        _ = answering.lock().unwrap().send(());
+        responded
+    };
+    let server = thread::spawn(move || serve(config, socket, writer, answer));
+    client.write_all(format!("{INITIALIZE}\n{}", calls(1..21)).as_bytes()).unwrap();
+    // More than the socket takes.
+    for _ in 1..21 {
+        answered.recv_timeout(A_LONG_TIME).unwrap();
+    }
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(server.join().unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+    dropped.recv_timeout(A_LONG_TIME).unwrap();
+    drop(client);
 }
