@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
+use crate::requests::Permit;
 use crate::signal::{Signal, Signalled};
 use crate::tasks::{Link, send_task_news};
 use crate::trace::Entries;
@@ -27,6 +28,8 @@ pub(crate) struct RareAfterUnlock {
     pub(crate) links: Vec<Arc<dyn Link>>,
     /// Another connection whose deadline has changed.
     pub(crate) watching: Option<Arc<dyn Link>>,
+    /// The permits of requests that no handler will get. They own values of the application, which are dropped.
+    pub(crate) permits: Vec<Permit>,
     pub(crate) entries: Entries,
 }
 
@@ -83,6 +86,7 @@ impl AfterUnlock {
             more.wakers.into_iter().for_each(Waker::wake);
             send_task_news(more.links);
             more.watching.into_iter().for_each(Link::reschedule);
+            drop(more.permits);
         }
         entries
     }

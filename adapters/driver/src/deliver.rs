@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::machine::Machine;
 use crate::machine::sealed::DriverEvent;
 use crate::output::Writing;
-use crate::requests::{Admission, Admitted};
+use crate::requests::{Admission, Admitted, Cancelled};
 use crate::run::Job;
 use crate::tasks::SharedTasks;
 use crate::trace;
@@ -349,7 +349,11 @@ impl<M: Machine> State<M> {
 /// Handles the cancellation of a request by the peer: signals its handler, and cancels the calls that were made on
 /// behalf of the request.
 fn cancelled<M: Machine>(state: &mut State<M>, id: IncomingId, reason: Option<&Str<'_>>) {
-    if let Some(signalled) = state.requests.cancel(id) {
+    let Cancelled { signalled, permit } = state.requests.cancel(id);
+    if let Some(permit) = permit {
+        state.after.more().permits.push(permit);
+    }
+    if let Some(signalled) = signalled {
         let reason = reason.map(|reason| reason.to_str().into_owned());
         state.after.more().signals.push((signalled, reason));
     }

@@ -79,6 +79,16 @@ impl<M: Machine> Admitted<M> {
     }
 }
 
+/// What the table had of a cancelled request.
+#[derive(Default)]
+#[must_use = "the permit owns values of the application, which must not be dropped under the lock of the connection"]
+pub(crate) struct Cancelled {
+    /// The signal of the handler, if it runs.
+    pub(crate) signalled: Option<Weak<dyn Signalled>>,
+    /// The permit, if no handler runs.
+    pub(crate) permit: Option<Permit>,
+}
+
 /// The capacity of `stages` that is kept while the table is empty: enough for one request at a time.
 const KEPT_STAGES: usize = 4;
 
@@ -256,22 +266,30 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Cancels a request. A waiting request is not run. Returns the signal of a running one.
-    pub(crate) fn cancel(&mut self, id: IncomingId) -> Option<Weak<dyn Signalled>> {
-        drop(self.input_came(id));
-        match self.stage(id)?.take()?.1 {
-            Stage::Runs(signalled) => Some(signalled),
-            Stage::Waits(number) => {
-                let place = usize::try_from(number - self.first).ok()?;
-                if self.waiting.get_mut(place)?.take().is_some() {
-                    self.cancelled += 1;
-                }
-                if self.waiting.len() < 2 * self.cancelled {
-                    self.close_ranks();
-                }
-                None
+    /// Cancels a request. A waiting request is not run.
+    pub(crate) fn cancel(&mut self, id: IncomingId) -> Cancelled {
+        // A request that waits for input neither runs nor waits for a handler.
+        let mut cancelled = Cancelled { permit: self.input_came(id), signalled: None };
+        match self.stage(id).and_then(Option::take) {
+            Some((_, Stage::Runs(signalled))) => cancelled.signalled = Some(signalled),
+            Some((_, Stage::Waits(number))) => {
+                let permit = self.take_waiting(number).and_then(|admitted| admitted.permit);
+                cancelled.permit = cancelled.permit.or(permit);
             }
+            None => {}
         }
+        cancelled
+    }
+
+    /// Removes the request from the slot with this number.
+    fn take_waiting(&mut self, number: u64) -> Option<Admitted<M>> {
+        let place = usize::try_from(number - self.first).ok()?;
+        let admitted = self.waiting.get_mut(place)?.take()?;
+        self.cancelled += 1;
+        if self.waiting.len() < 2 * self.cancelled {
+            self.close_ranks();
+        }
+        Some(admitted)
     }
 
     /// Removes the empty slots of cancelled requests: a peer could create any number of them while no handler
@@ -312,14 +330,16 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    /// Drops all waiting requests at the end of the connection.
-    pub(crate) fn clear(&mut self) {
+    /// Removes all waiting requests at the end of the connection. Returns their permits: see [`Cancelled`].
+    pub(crate) fn clear(&mut self) -> Vec<Permit> {
         self.first += self.waiting.len() as u64;
-        self.waiting.clear();
         self.cancelled = 0;
+        let waiting = self.waiting.drain(..).flatten();
+        let mut permits: Vec<_> = waiting.filter_map(|admitted| admitted.permit).collect();
         if let Some(rest) = &mut self.rest {
-            rest.without_input.clear();
+            permits.extend(rest.without_input.drain().map(|(_, permit)| permit));
         }
+        permits
     }
 }
 

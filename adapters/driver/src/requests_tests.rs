@@ -73,7 +73,7 @@ fn cancelled_requests_leave_no_slots() {
     let (mut requests, ids) = waiting(1, 1_000);
     for (at, id) in ids.iter().enumerate() {
         if at % 10 != 3 {
-            assert!(requests.cancel(*id).is_none());
+            assert!(requests.cancel(*id).signalled.is_none());
         }
         assert!(requests.cancelled <= requests.waiting.len() / 2);
     }
@@ -95,7 +95,7 @@ fn waiting_requests_have_few_spare_slots() {
         let id = request.id;
         table.push(Admitted { request, permit: None });
         if at % 3 == 0 {
-            assert!(table.cancel(id).is_none());
+            assert!(table.cancel(id).signalled.is_none());
         }
     }
     let (slots, live) = (table.waiting.capacity(), table.waiting.len() - table.cancelled);
@@ -111,14 +111,39 @@ fn waiting_and_running_requests_can_be_cancelled() {
     let token = Arc::as_ptr(&signal).cast();
     requests.runs(first, Arc::<Signal>::downgrade(&signal));
     requests.answered(first, std::ptr::null());
-    requests.cancel(first).unwrap().upgrade().unwrap().signal().raise();
+    requests.cancel(first).signalled.unwrap().upgrade().unwrap().signal().raise();
     assert!(signal.is_raised());
     requests.runs(first, Arc::<Signal>::downgrade(&signal));
     requests.answered(first, token);
-    assert!(requests.cancel(first).is_none(), "it has been answered");
-    assert!(requests.cancel(ids[1]).is_none());
+    assert!(requests.cancel(first).signalled.is_none(), "it has been answered");
+    assert!(requests.cancel(ids[1]).signalled.is_none());
     requests.finished(first);
     assert_eq!(start(&mut requests), Some(ids[2]));
+}
+
+/// The permits of requests that are not served are handed out: their values must not be dropped under a lock.
+#[test]
+fn permits_of_cancelled_requests_are_handed_out() {
+    struct Slot;
+    impl Attachment for Slot {}
+    let permit = || -> Permit { Arc::new(Slot) };
+    let mut table = Requests::<Server>::new(1);
+    let mut ids = Vec::new();
+    for request in requests(4) {
+        ids.push(request.id);
+        table.push(Admitted { request, permit: Some(permit()) });
+    }
+    let running = table.start().unwrap();
+    assert!(table.cancel(ids[1]).permit.is_some(), "it waited for a handler");
+    let signal = Arc::new(Signal::default());
+    table.runs(running.id(), Arc::<Signal>::downgrade(&signal));
+    table.answered(running.id(), Arc::as_ptr(&signal).cast());
+    table.wait_for_input(running.id(), running.permit);
+    assert!(table.cancel(ids[0]).permit.is_some(), "it waited for input");
+    assert!(table.cancel(ids[0]).permit.is_none());
+    table.wait_for_input(ids[2], Some(permit()));
+    assert_eq!(table.clear().len(), 3);
+    assert_eq!(table.clear().len(), 0);
 }
 
 /// Any order of operations: the table agrees with lists of the waiting and the running requests.
@@ -140,7 +165,7 @@ fn random_operations_agree_with_lists() {
                 match below(5) {
                     0 if !waiting.is_empty() => {
                         let id = waiting.remove(below(waiting.len()));
-                        assert!(table.cancel(id).is_none());
+                        assert!(table.cancel(id).signalled.is_none());
                         assert!(table.cancelled <= table.waiting.len() / 2);
                     }
                     1 if !running.is_empty() => {

@@ -149,7 +149,10 @@ impl<M: Machine> Wire<M> {
         if state.machine.phase() != Phase::Closed || state.has_ended() {
             return;
         }
-        state.requests.clear();
+        let permits = state.requests.clear();
+        if !permits.is_empty() {
+            state.after.more().permits.extend(permits);
+        }
         let new = Closing { since: now, written: None, has_ended: false };
         let closing = state.closing.take().map_or(new, |closing| *closing);
         let is_due = self.closing_deadline(state, &closing).is_some_and(|deadline| deadline <= now);

@@ -10,9 +10,10 @@ use mcp_sansio::error::NotifyError;
 use mcp_sansio::model::ListChanged;
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::subscription::Delivery;
-use mcp_sansio::{Cause, RevisionSet, Server, ServerConfig, ServerEvent};
+use mcp_sansio::{Cause, Inbox, RevisionSet, Server, ServerConfig, ServerEvent};
 
 use crate::clock::Clock;
+use crate::extensions::Attachment;
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
@@ -87,6 +88,46 @@ fn a_wait_for_room_ends_with_the_connection() {
     assert!(!has_room());
     wire.disconnected(Cause::WriteFailed);
     assert!(has_room());
+}
+
+/// A value of the application, which asks the connection when it is dropped.
+struct Asks(Handle<Server>, Sender<usize>);
+
+impl Attachment for Asks {}
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        _ = self.1.send(self.0.counts().inbound);
+    }
+}
+
+/// The values of a request that will not be served are dropped when the lock is free.
+#[test]
+fn values_of_requests_are_dropped_without_the_lock() {
+    for is_cancelled in [true, false] {
+        let (sender, dropped) = channel();
+        // On a thread, because a lock that is taken twice never returns.
+        std::thread::spawn(move || {
+            let wire = in_session(10_000);
+            let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#;
+            let id = wire.with(|server, out, now| match server.receive(call, now, out) {
+                Some(ServerEvent::Request(request)) => request.id,
+                other => panic!("{other:?}"),
+            });
+            let permit = Arc::new(Asks(wire.handle(), sender));
+            wire.lock().requests.wait_for_input(id, Some(permit));
+            if is_cancelled {
+                let mut inbox = Inbox::new(&wire.limits);
+                let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+                assert_eq!(inbox.feed(format!("{cancel}\n").as_bytes()), cancel.len() + 1);
+                let context = Context::from_waker(Waker::noop());
+                assert!(wire.poll_take(&mut inbox, &context).is_ready());
+            } else {
+                wire.disconnected(Cause::WriteFailed);
+            }
+        });
+        assert_eq!(dropped.recv_timeout(Duration::from_secs(60)), Ok(0), "{is_cancelled}");
+    }
 }
 
 /// A stream that takes this number of bytes, and then no more.
