@@ -258,8 +258,8 @@ fn index(token: &str) -> Option<usize> {
 /// The maximum nesting depth of a value that serde_json can decode.
 const DECODABLE_DEPTH: u8 = 127;
 
-/// Checks that the text is one JSON value.
-fn check(text: &str) -> Result<(), JsonError> {
+/// Checks that the text is one JSON value, and does not nest deeper than serde_json can decode.
+pub(crate) fn check(text: &str) -> Result<(), JsonError> {
     let mut scanner = Scanner::new(text.as_bytes(), DECODABLE_DEPTH);
     let (start, _) = scanner.next(0);
     let end = scanner.value(start, 0).map_err(|broken| scanner.error(broken))?;

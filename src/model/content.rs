@@ -12,6 +12,7 @@ use super::open::open_enum;
 use super::resources::{ResourceContents, ResourceLink};
 use super::text::Text;
 use crate::base64::{Base64, Base64Error};
+use crate::json::raw::check;
 use crate::json::{Number, Raw, Str, decode, member};
 use crate::schema::merge::{count_members, merge_members, required_names};
 use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
@@ -235,7 +236,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
             "resource" => parse(text).map(Self::Resource),
             "resource_link" => parse(text).map(Self::ResourceLink),
             "tool_use" => parse(text).map(Self::ToolUse),
-            "tool_result" => parse(text).map(|content| Self::ToolResult(Box::new(content))),
+            "tool_result" => {
+                // Each block inside is read by itself, so only this bounds the recursion of text that came from elsewhere
+                // than a frame.
+                check(text).map_err(D::Error::custom)?;
+                parse(text).map(|content| Self::ToolResult(Box::new(content)))
+            }
             _ => Ok(Self::Unknown(Raw::trusted(text))),
         }
     }

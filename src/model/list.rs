@@ -1,5 +1,6 @@
 //! `List`: a list whose elements are read one by one.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -39,16 +40,31 @@ use crate::schema::{ModelWriter, Value, Written};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List<'a, T> {
+    /// The elements that were built or read.
     entries: Few<Entry<'a, T>>,
+    /// The other elements. Usually there are none.
+    unread: Option<Box<Unread<'a>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry<'a, T> {
     /// The JSON that the element was read from.
     raw: Option<Raw<'a>>,
-    /// The element, or the reason why reading failed.
-    value: Result<T, String>,
+    value: T,
 }
+
+/// The elements that could not be read. Each takes less memory than an element that was read, because a peer may send
+/// very many very short ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Unread<'a> {
+    /// The indices in the list as received, in order, with the JSON.
+    elements: Vec<(usize, Raw<'a>)>,
+    /// The reasons for the first of them.
+    reasons: Vec<String>,
+}
+
+/// The number of unreadable elements of a list for which the reason is kept.
+const MOST_REASONS: usize = 64;
 
 /// An element that could not be read. The peer is at fault if the type follows the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,35 +74,42 @@ pub struct Skipped<'l, 'a> {
     pub index: usize,
     /// The JSON of the element.
     pub raw: &'l Raw<'a>,
-    /// The reason why reading failed.
+    /// The reason why reading failed. It is empty after the first 64 unreadable elements of the list.
     pub reason: &'l str,
+}
+
+/// An element as it is written.
+enum Element<'l, 'a, T> {
+    /// The JSON that it was read from.
+    Raw(&'l Raw<'a>),
+    Built(&'l T),
 }
 
 impl<'a, T> List<'a, T> {
     /// Creates a list of one element.
     #[inline]
     pub(super) const fn only(value: T) -> Self {
-        Self { entries: Few::One(Entry { raw: None, value: Ok(value) }) }
+        Self { entries: Few::One(Entry { raw: None, value }), unread: None }
     }
 
     /// Returns the number of readable elements.
     pub fn len(&self) -> usize {
-        self.iter().count()
+        self.entries.len()
     }
 
     /// Whether no element could be read.
     pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        self.entries.is_empty()
     }
 
     /// Returns a readable element. The index counts readable elements only, as [`iter`](Self::iter) does.
     pub fn get(&self, index: usize) -> Option<&T> {
-        self.iter().nth(index)
+        self.entries.get(index).map(|entry| &entry.value)
     }
 
     /// Returns the first readable element.
     pub fn first(&self) -> Option<&T> {
-        self.iter().next()
+        self.get(0)
     }
 
     /// Adds an element at the end.
@@ -97,7 +120,7 @@ impl<'a, T> List<'a, T> {
     /// Returns the JSON that an element was read from, or `None` if the element was not read. The index is that of
     /// [`get`](Self::get).
     pub fn raw(&self, index: usize) -> Option<&Raw<'a>> {
-        self.read().nth(index)?.0
+        self.entries.get(index)?.raw.as_ref()
     }
 
     /// Returns the readable elements in order.
@@ -107,18 +130,48 @@ impl<'a, T> List<'a, T> {
 
     /// Returns the unreadable elements in order.
     pub fn skipped(&self) -> impl Iterator<Item = Skipped<'_, 'a>> {
-        self.entries.iter().enumerate().filter_map(|(index, entry)| {
-            match (&entry.raw, &entry.value) {
-                (Some(raw), Err(reason)) => Some(Skipped { index, raw, reason }),
-                _ => None,
-            }
+        let unread = self.unread.as_deref();
+        let elements = unread.map(|unread| unread.elements.as_slice()).unwrap_or_default();
+        elements.iter().enumerate().map(move |(at, (index, raw))| {
+            let reason = unread.and_then(|unread| unread.reasons.get(at));
+            Skipped { index: *index, raw, reason: reason.map(String::as_str).unwrap_or_default() }
         })
     }
 
-    fn read(&self) -> impl Iterator<Item = (Option<&Raw<'a>>, &T)> {
-        self.entries
-            .iter()
-            .filter_map(|entry| Some((entry.raw.as_ref(), entry.value.as_ref().ok()?)))
+    /// Returns all elements in order.
+    fn elements(&self) -> impl Iterator<Item = Element<'_, 'a, T>> {
+        let unread = self.unread.as_deref().map(|unread| unread.elements.as_slice());
+        let mut unread = unread.unwrap_or_default().iter();
+        let mut next = unread.next();
+        let (mut entries, mut index) = (self.entries.iter(), 0);
+        core::iter::from_fn(move || {
+            let element = match next {
+                Some((at, raw)) if *at == index => {
+                    next = unread.next();
+                    Element::Raw(raw)
+                }
+                _ => match entries.next()? {
+                    Entry { raw: Some(raw), .. } => Element::Raw(raw),
+                    Entry { value, .. } => Element::Built(value),
+                },
+            };
+            index += 1;
+            Some(element)
+        })
+    }
+}
+
+impl<'a> Unread<'a> {
+    fn push(&mut self, index: usize, raw: Raw<'a>, reason: &impl ToString) {
+        if self.reasons.len() < MOST_REASONS {
+            self.reasons.push(reason.to_string());
+        }
+        self.elements.push((index, raw));
+    }
+
+    fn into_owned(self) -> Unread<'static> {
+        let elements = self.elements.into_iter().map(|(index, raw)| (index, raw.into_owned()));
+        Unread { elements: elements.collect(), reasons: self.reasons }
     }
 }
 
@@ -131,29 +184,31 @@ impl<T: IntoOwned> List<'_, T> {
     pub fn into_owned(self) -> List<'static, T::Owned> {
         let owned = |Entry { raw, value }: Entry<'_, T>| Entry {
             raw: raw.into_owned(),
-            value: value.map(T::into_owned),
+            value: value.into_owned(),
         };
-        List { entries: self.entries.into_iter().map(owned).collect() }
+        List {
+            entries: self.entries.into_iter().map(owned).collect(),
+            unread: self.unread.map(|unread| Box::new(unread.into_owned())),
+        }
     }
 }
 
 impl<T> Default for List<'_, T> {
     fn default() -> Self {
-        Self { entries: Few::default() }
+        Self { entries: Few::default(), unread: None }
     }
 }
 
 impl<T> Extend<T> for List<'_, T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        let entries = values.into_iter().map(|value| Entry { raw: None, value: Ok(value) });
-        self.entries.extend(entries);
+        self.entries.extend(values.into_iter().map(|value| Entry { raw: None, value }));
     }
 }
 
 impl<T> FromIterator<T> for List<'_, T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let entry = |value| Entry { raw: None, value: Ok(value) };
-        Self { entries: values.into_iter().map(entry).collect() }
+        let entry = |value| Entry { raw: None, value };
+        Self { entries: values.into_iter().map(entry).collect(), unread: None }
     }
 }
 
@@ -199,7 +254,11 @@ impl<'l, T> Iterator for ListIter<'l, '_, T> {
     type Item = &'l T;
 
     fn next(&mut self) -> Option<&'l T> {
-        self.entries.find_map(|entry| entry.value.as_ref().ok())
+        self.entries.next().map(|entry| &entry.value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.entries.size_hint()
     }
 }
 
@@ -213,7 +272,11 @@ impl<T> Iterator for IntoIter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.entries.find_map(|entry| entry.value.ok())
+        self.entries.next().map(|entry| entry.value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.entries.size_hint()
     }
 }
 
@@ -235,17 +298,11 @@ impl<T> List<'_, T> {
         mut write: impl FnMut(&T, &mut ModelWriter<'_, '_>) -> Written,
     ) -> Written {
         let start = out.position();
-        for entry in self.entries.iter() {
-            match (&entry.raw, &entry.value) {
-                (Some(raw), _) => {
-                    out.piece(",")?;
-                    out.compare(raw.as_json(), shape)?;
-                }
-                (None, Ok(value)) => {
-                    out.piece(",")?;
-                    write(value, out)?;
-                }
-                (None, Err(_)) => {}
+        for element in self.elements() {
+            out.piece(",")?;
+            match element {
+                Element::Raw(raw) => out.compare(raw.as_json(), shape)?,
+                Element::Built(value) => write(value, out)?,
             }
         }
         out.enclose(start, b'[', "]")
@@ -254,12 +311,12 @@ impl<T> List<'_, T> {
 
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.entries.len()))?;
-        for entry in self.entries.iter() {
-            match (&entry.raw, &entry.value) {
-                (Some(raw), _) => list.serialize_element(raw)?,
-                (None, Ok(value)) => list.serialize_element(value)?,
-                (None, Err(_)) => {}
+        let unread = self.unread.as_ref().map_or(0, |unread| unread.elements.len());
+        let mut list = serializer.serialize_seq(Some(self.entries.len() + unread))?;
+        for element in self.elements() {
+            match element {
+                Element::Raw(raw) => list.serialize_element(raw)?,
+                Element::Built(value) => list.serialize_element(value)?,
             }
         }
         list.end()
@@ -282,11 +339,15 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
-        let mut entries = Vec::new();
+        let (mut entries, mut unread, mut index) = (Vec::new(), None::<Box<Unread<'de>>>, 0);
         while let Some(text) = elements.next_element::<&'de serde_json::value::RawValue>()? {
-            let value = decode(text.get()).map_err(|error| error.to_string());
-            entries.push(Entry { raw: Some(Raw::trusted(text.get())), value });
+            let raw = Raw::trusted(text.get());
+            match decode(text.get()) {
+                Ok(value) => entries.push(Entry { raw: Some(raw), value }),
+                Err(error) => unread.get_or_insert_default().push(index, raw, &error),
+            }
+            index += 1;
         }
-        Ok(List { entries: Few::from(entries) })
+        Ok(List { entries: Few::from(entries), unread })
     }
 }

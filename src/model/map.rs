@@ -1,5 +1,6 @@
 //! `Map`: an object used as a map, in the order of the wire.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
@@ -36,7 +37,8 @@ impl<'a, V> Map<'a, V> {
         self.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// Sets the value of a key. Returns the previous value.
+    /// Sets the value of a key. Returns the previous value. It compares the key with each of the others: collect many
+    /// entries with [`from_iter`](FromIterator) instead.
     pub fn insert(&mut self, key: impl Into<Text<'a>>, value: V) -> Option<V> {
         let key = key.into();
         match self.entries.iter_mut().find(|(name, _)| *name == key) {
@@ -80,14 +82,64 @@ impl<V> Default for Map<'_, V> {
 }
 
 impl<'a, V> FromIterator<(Text<'a>, V)> for Map<'a, V> {
-    /// If a key occurs several times, the last value wins.
+    /// If a key occurs several times, the last value wins, at the first place.
     fn from_iter<I: IntoIterator<Item = (Text<'a>, V)>>(entries: I) -> Self {
-        let mut map = Self::default();
-        for (key, value) in entries {
-            map.insert(key, value);
-        }
-        map
+        Self::of(entries.into_iter().collect())
     }
+}
+
+impl<'a, V> Map<'a, V> {
+    /// Keeps one of the entries with the same key. The work does not grow with the square of their number, because a peer
+    /// may send a million of them.
+    fn of(entries: Vec<(Text<'a>, V)>) -> Self {
+        let Some(firsts) = first_places(entries.iter().map(|(key, _)| key.as_str()).collect())
+        else {
+            return Self { entries };
+        };
+        let mut kept: Vec<(Text<'a>, V)> = Vec::new();
+        // The place of each first entry among those that are kept.
+        let mut places = Vec::with_capacity(firsts.len());
+        for ((key, value), (at, first)) in entries.into_iter().zip(firsts.into_iter().enumerate()) {
+            let place =
+                if first == at { kept.len() } else { places.get(first).copied().unwrap_or(0) };
+            places.push(place);
+            match kept.get_mut(place) {
+                Some((_, known)) => *known = value,
+                None => kept.push((key, value)),
+            }
+        }
+        Self { entries: kept }
+    }
+}
+
+/// Returns, for each key, the index of the first key that equals it; `None` if all keys differ.
+fn first_places(keys: Vec<&str>) -> Option<Vec<usize>> {
+    /// So few keys are compared with one another, without any memory.
+    const FEW: usize = 8;
+    let differ = |keys: &[&str]| {
+        keys.iter().enumerate().all(|(at, key)| !keys.iter().take(at).any(|other| other == key))
+    };
+    if keys.len() <= FEW && differ(&keys) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    let key = |at: &usize| keys.get(*at).copied().unwrap_or_default();
+    order.sort_unstable_by(|left, right| {
+        work!(1);
+        key(left).cmp(key(right)).then(left.cmp(right))
+    });
+    let mut firsts = vec![0; keys.len()];
+    let (mut first, mut are_repeated) = (None::<usize>, false);
+    for at in &order {
+        match first {
+            Some(known) if key(&known) == key(at) => are_repeated = true,
+            _ => first = Some(*at),
+        }
+        if let (Some(place), Some(first)) = (firsts.get_mut(*at), first) {
+            *place = first;
+        }
+    }
+    are_repeated.then_some(firsts)
 }
 
 impl<'a, V, const N: usize> From<[(Text<'a>, V); N]> for Map<'a, V> {
@@ -98,7 +150,7 @@ impl<'a, V, const N: usize> From<[(Text<'a>, V); N]> for Map<'a, V> {
 
 impl<'a, V> IntoIterator for Map<'a, V> {
     type Item = (Text<'a>, V);
-    type IntoIter = alloc::vec::IntoIter<(Text<'a>, V)>;
+    type IntoIter = vec::IntoIter<(Text<'a>, V)>;
 
     /// Returns the entries in order.
     fn into_iter(self) -> Self::IntoIter {
@@ -186,10 +238,10 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for MapVisitor<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        let mut map = Map::default();
-        while let Some((key, value)) = members.next_entry::<Text<'de>, V>()? {
-            map.insert(key, value);
+        let mut entries = Vec::new();
+        while let Some(entry) = members.next_entry()? {
+            entries.push(entry);
         }
-        Ok(map)
+        Ok(Map::of(entries))
     }
 }

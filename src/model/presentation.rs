@@ -1,10 +1,13 @@
 //! Checks of values that a client shows to its user, and the choice of models and default values.
 
+use alloc::vec::Vec;
+
 use super::elicitation::ElicitParams;
 use super::forms::{ObjectSchema, PrimitiveSchema};
 use super::lifecycle::Icon;
 use super::map::Map;
 use super::sampling::ModelPreferences;
+use super::text::Text;
 use crate::json::Raw;
 
 /// The reason why a client should not open a URL of a server. The server is at fault.
@@ -153,12 +156,13 @@ impl ObjectSchema<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn filled(&self, answers: &Map<'_, Raw<'_>>) -> Raw<'static> {
-        let mut all: Map<'_, Raw<'_>> = answers.clone();
-        for (name, field) in &self.properties {
-            if let (None, Some(value)) = (answers.get(name), default_of(field)) {
-                all.insert(name, value);
-            }
-        }
+        let mut answered: Vec<&str> = answers.iter().map(|(name, _)| name).collect();
+        answered.sort_unstable();
+        let is_open = |name: &str| answered.binary_search(&name).is_err();
+        let unanswered = self.properties.iter().filter(|(name, _)| is_open(name));
+        let defaults =
+            unanswered.filter_map(|(name, field)| Some((Text::from(name), default_of(field)?)));
+        let all: Map<'_, Raw<'_>> = answers.clone().into_iter().chain(defaults).collect();
         // The members of an object of JSON always form an object.
         Raw::from_serialize(&all).unwrap_or(Raw::EMPTY_OBJECT)
     }

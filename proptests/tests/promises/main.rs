@@ -18,5 +18,6 @@ mod promises;
 mod quiet;
 mod room;
 mod scale;
+mod typed;
 mod work;
 mod work_client;
