@@ -103,7 +103,10 @@ impl Icon<'_> {
         let begins = |start: &str| {
             self.src.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
         };
-        let is_image = begins("data:image/") && !begins("data:image/svg");
+        // Browsers remove tabs and line breaks from a URL before they read its media type.
+        let is_plain =
+            || !self.src.bytes().take_while(|byte| *byte != b',').any(|byte| byte < b' ');
+        let is_image = begins("data:image/") && !begins("data:image/svg") && is_plain();
         is_image || (begins("https:") && host_of(&self.src).is_ok())
     }
 }
@@ -226,7 +229,10 @@ mod tests {
             ("https://a.example/i.png", true),
             ("data:image/png;base64,AAAA", true),
             ("DATA:IMAGE/WebP;base64,AAAA", true),
+            ("data:image/png;base64,AA\nAA", true),
             ("DATA:IMAGE/svg+xml,x", false),
+            ("data:image/s\tvg+xml,x", false),
+            ("data:image/\nsvg+xml,x", false),
             ("data:text/html,x", false),
             ("http://localhost/i.png", false),
             ("javascript:alert(1)", false),
