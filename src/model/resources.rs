@@ -228,7 +228,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = borrowed_json(deserializer)?;
         let raw = Raw::trusted(text);
-        match (raw.get("text"), raw.get("blob")) {
+        let member = |name| raw.get(name).filter(|value| value.as_json() != "null");
+        match (member("text"), member("blob")) {
             (Some(_), None) => parse(text).map(Self::Text),
             (None, Some(_)) => parse(text).map(Self::Blob),
             _ => Err(Error::custom("resource contents have either text or blob")),

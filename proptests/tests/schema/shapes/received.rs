@@ -9,7 +9,7 @@ use mcp_sansio::event::Violation;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolResult, CompleteResult, Content, CreateMessageParams, CreateMessageResult,
-    GetPromptResult, ListToolsResult, ReadResourceResult, SamplingContent,
+    GetPromptResult, ListToolsResult, ReadResourceResult, ResourceContents, SamplingContent,
 };
 use mcp_sansio::schema::Problem::{self, Missing, WrongType};
 use mcp_sansio::{ClientEvent, Outcome, Revision, ServerEvent};
@@ -280,6 +280,17 @@ fn contents_of_several_resources_are_taken() {
     let read: ReadResourceResult<'_> = several.parse().unwrap();
     let uris: Vec<_> = read.contents.iter().map(|contents| contents.uri().to_owned()).collect();
     assert_eq!(uris, ["x:y/a", "z:b"]);
+    // `null` counts as absent.
+    let nulls = raw(
+        r#"{"contents":[{"uri":"x:b","text":null,"blob":"aGk="},{"uri":"x:t","text":"t","blob":null}]}"#,
+    );
+    let read: ReadResourceResult<'_> = nulls.parse().unwrap();
+    let kinds: Vec<_> = read
+        .contents
+        .iter()
+        .map(|contents| matches!(contents, ResourceContents::Text(_)))
+        .collect();
+    assert_eq!(kinds, [false, true]);
     // Without the check, contents with both or neither are detected when they are decoded.
     let both = raw(r#"{"contents":[{"uri":"x:y","text":"a","blob":"aGk="},{"uri":"x:y"}]}"#);
     let read: ReadResourceResult<'_> = both.parse().unwrap();
