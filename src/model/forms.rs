@@ -12,7 +12,7 @@ use crate::json::{Number, Raw};
 use crate::schema::merge::{count_members, merge_members};
 use crate::schema::shape::{Field, Kind, Kinds, Record, Shape, choice, closed, open};
 use crate::schema::{ModelWriter, Value, WireType, Written};
-use crate::version::Revision;
+use crate::version::{Revision, RevisionSet};
 
 record! {
     /// The schema of a form: an object schema without nesting.
@@ -307,11 +307,14 @@ names! {
     ItemKind = Shape::OneOf(&closed(&[choice("string")]));
 }
 
+/// The default value of a field of any type. No type has the default `null`.
+const DEFAULT: Shape = Shape::Advice(&Shape::Answer { lists: RevisionSet::ALL });
+
 /// The wire type of the default value of a field, which depends on the type of the field.
 pub(crate) enum Beforehand {}
 
 impl<T: Value> WireType<T> for Beforehand {
-    const SHAPE: Shape = Shape::Any;
+    const SHAPE: Shape = DEFAULT;
 
     fn write(value: &T, out: &mut ModelWriter<'_, '_>) -> Written {
         value.write(out)
@@ -330,7 +333,7 @@ static FORM: Record = {
 static FIELD: Record = {
     const FIRST: &[Field] = &[
         Field::required("type", Shape::Text),
-        Field::optional("default", Shape::Any)
+        Field::optional("default", DEFAULT)
             .since(Revision::V2025_11_25)
             .in_kind_since("boolean", Revision::V2025_06_18),
     ];

@@ -225,6 +225,9 @@ fn only_booleans_have_a_default_in_any_order_of_members() {
     assert_eq!(boolean, put(template, r#""default":true,"maximum":9,"type":"boolean""#));
     let number = field("number", 7.into());
     assert_eq!(number, put(template, r#""maximum":9,"type":"number""#));
+    // `null` is the default of no field.
+    let boolean = field("boolean", serde_json::Value::Null);
+    assert_eq!(boolean, put(template, r#""maximum":9,"type":"boolean""#));
 }
 
 /// Proves L-COMP-04: the context is not sent before 2025-06-18, and contains only strings.
