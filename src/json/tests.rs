@@ -314,6 +314,8 @@ fn numbers_keep_their_kind_and_compare_exactly() {
     assert_eq!(Number::from_literal("1e999"), None);
     assert_eq!(Number::from_literal("\"1\""), None);
     assert!(Number::try_from(f64::INFINITY).is_err());
+    let fraction = number("12.75");
+    assert_eq!(std::format!("{fraction:.1} {fraction:8.3}|{fraction:>7}"), "12.8   12.750|  12.75");
     let hash = |number: Number| {
         use core::hash::{Hash, Hasher};
         let mut hasher = std::hash::DefaultHasher::new();
