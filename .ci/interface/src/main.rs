@@ -84,7 +84,8 @@ fn document(root: &Path) {
     let status = command
         .current_dir(root)
         .args(["doc", "--quiet", "--locked", "--workspace", "--all-features", "--no-deps", "--lib"])
-        .args(["--target-dir", "target"])
+        // As in the stage `doc`, which has checked the dependencies.
+        .args(["--example", "hello_server", "--target-dir", "target"])
         .env("RUSTDOC", root.join(".ci/interface/rustdoc"))
         .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow")
         .status()
