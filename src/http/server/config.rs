@@ -49,8 +49,8 @@ pub struct HttpServerConfig {
     pub kept_for: Duration,
     /// The maximum number of such streams of a session; the latest ones are kept. Default 16.
     pub kept_streams: usize,
-    /// The maximum number of unsent bytes on all such streams of a session together. Beyond it, the streams that
-    /// broke off first are dropped. Default 1 MiB.
+    /// The maximum number of unsent bytes on all such streams of a session together. Beyond it, a stream that exceeds
+    /// the limit alone is dropped, then those that broke off first and have unsent bytes. Default 1 MiB.
     pub kept_bytes: usize,
     /// The maximum number of bytes that wait on the standalone stream of a session that its client has not opened.
     /// Default 64 KiB.

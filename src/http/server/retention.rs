@@ -201,15 +201,26 @@ impl<E: EventStore> Streams<E> {
         self.bound_kept_bytes();
     }
 
-    /// Removes streams that broke off, the oldest first, until their unsent bytes are within the limit.
+    /// Removes streams that broke off until their unsent bytes are within the limit: first those that exceed the limit
+    /// alone, which no removal of others makes room for, then the oldest. A stream without unsent bytes stays, because
+    /// its removal frees nothing.
     pub(super) fn bound_kept_bytes(&mut self) {
-        let waiting =
+        let most = self.config.kept_bytes;
+        let unsent =
             |number: &u32| self.table.streams.get(number).map_or(0, |stream| stream.outbox.len());
-        let mut bytes: usize = self.table.kept.iter().map(waiting).sum();
-        while self.config.kept_bytes < bytes {
-            let Some(oldest) = self.table.kept.pop_front() else { return };
-            bytes -= self.table.streams.get(&oldest).map_or(0, |stream| stream.outbox.len());
-            self.forget(oldest);
+        let mut bytes: usize = self.table.kept.iter().map(unsent).sum();
+        if bytes <= most {
+            return;
+        }
+        let waiting = self.table.kept.iter().map(|number| (*number, unsent(number)));
+        let (too_long, others): (Vec<_>, Vec<_>) =
+            waiting.filter(|(_, own)| 0 < *own).partition(|(_, own)| most < *own);
+        for (number, own) in too_long.into_iter().chain(others) {
+            if bytes <= most {
+                return;
+            }
+            bytes -= own;
+            self.forget(number);
         }
     }
 

@@ -385,6 +385,41 @@ fn unsent_events_of_disconnected_streams_may_fill_the_limit() {
     assert_eq!(site.read_response(kept), stream(&[last], true));
 }
 
+/// A stream is dropped only for its own unsent bytes: the call of another one continues, and a response that is too long
+/// alone displaces no others.
+///
+/// Proves H-HTTP-191, H-HTTP-199, H-HR-09.
+#[test]
+fn only_streams_with_unsent_bytes_are_dropped_for_room() {
+    let (mut site, session, turn, first) = calling(|http| http.kept_bytes = 10_000);
+    site.disconnect(turn);
+    let mut calls = Vec::new();
+    for id in ["8", "9", "10"] {
+        let (turn, request) = site.ask(&in_session(&session), &call(id));
+        site.progress(request.id, 1);
+        site.read_response(turn);
+        site.disconnect(turn);
+        calls.push(request.id);
+    }
+    let long = |length| format!(r#"{{"content":[],"x":"{}"}}"#, "x".repeat(length));
+    for (call, length) in calls.into_iter().zip([6_000, 6_000, 12_000]) {
+        site.respond(call, &long(length));
+    }
+    // The responses to 8 and 9 are too long together, the response to 10 is so alone.
+    for last in ["4-1", "6-1"] {
+        let gone = resume(&mut site, &session, last);
+        assert_eq!(site.read_response(gone), no_event(), "{last}");
+    }
+    let kept = resume(&mut site, &session, "5-1");
+    let members = format!(r#""content":[],"x":"{}""#, "x".repeat(6_000));
+    let expected = [numbered("5-2", result("9", &members))];
+    assert_eq!(site.read_response(kept), stream(&expected, true));
+    // The first call had nothing to send.
+    site.respond(first, CONTENT);
+    let kept = resume(&mut site, &session, "3-1");
+    assert_eq!(site.read_response(kept), stream(&[numbered("3-2", answer("7"))], true));
+}
+
 /// Proves H-HTTP-199.
 #[test]
 fn events_that_are_not_kept_any_more_cannot_be_passed_over() {
