@@ -44,6 +44,9 @@
 /// it. Vectors double as they grow, hence the twos. An outbox takes half of its share unless every message in it is
 /// as short as a message can be.
 ///
+/// A client over HTTP also holds at most `HttpClientConfig::most_tool_bytes` for the annotations of tools, and
+/// `kept_bytes` for each call that is refused for its header fields, while the tools are listed again.
+///
 /// With the defaults, the total is 243 MiB for a server that makes no calls, half of it for an outbox of the shortest
 /// messages, and 319 MiB in a session with batches. Components that host all connections of a process have bounds of
 /// their own: `EndpointOptions::bytes` of `mcp-sansio-http` for all clients of an endpoint,

@@ -65,7 +65,7 @@ impl ClientTransport {
             limits: limits.clone(),
             outbox: Outbox::new(Framing::Messages, limits),
             batches: VecDeque::new(),
-            tool_calls: ToolCalls::new(config.most_tools),
+            tool_calls: ToolCalls::new(config.most_tools, config.most_tool_bytes),
             requests: Requests::new(config),
             hold: StartupHold::default(),
             refusals: Refusals::default(),

@@ -39,9 +39,12 @@ pub struct HttpClientConfig {
     pub most_delay: Duration,
     /// The maximum number of failed attempts in a row to reopen an event stream. Default 5.
     pub attempts: u32,
-    /// The maximum number of tools whose header annotations are remembered. The tools that were listed first are
-    /// dropped first. Default 4096.
+    /// The maximum number of tools whose header annotations are remembered; tools without annotations do not count.
+    /// The tools that were listed first are dropped first. Default 4096.
     pub most_tools: usize,
+    /// The maximum bytes of memory of these annotations. The tools that were listed first are dropped first. Default
+    /// 4 MiB.
+    pub most_tool_bytes: usize,
     /// Additional header fields of every request.
     headers: Vec<(String, String)>,
 }
@@ -102,6 +105,7 @@ impl HttpClientConfig {
             most_delay: Duration::from_secs(30),
             attempts: 5,
             most_tools: 4096,
+            most_tool_bytes: 4 << 20,
             headers: Vec::new(),
         }
     }

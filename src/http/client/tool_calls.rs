@@ -23,8 +23,8 @@ pub(super) struct ToolCalls {
 }
 
 impl ToolCalls {
-    pub(super) const fn new(most: usize) -> Self {
-        Self { headers: ToolHeaders::new(most), mended: Vec::new() }
+    pub(super) const fn new(most: usize, most_bytes: usize) -> Self {
+        Self { headers: ToolHeaders::new(most, most_bytes), mended: Vec::new() }
     }
 
     /// Whether the request of this call is repeated with other header fields. Removes the call from the list.
@@ -68,7 +68,8 @@ impl ToolCalls {
     }
 }
 
-/// Lists the tools again if this message refuses a tool call for its header fields. Returns whether it does.
+/// Lists the tools again if this message refuses a tool call for its header fields. Returns whether it does. The refusal
+/// is kept meanwhile, so one beyond [`Limits::kept_bytes`] is the outcome of the call at once.
 pub(super) fn begin_refresh(
     requests: &mut Requests,
     exchange: ExchangeNumber,
@@ -80,7 +81,8 @@ pub(super) fn begin_refresh(
         Purpose::Request(asked) => asked.called.is_some() && !asked.is_mended,
         _ => false,
     };
-    if requests.exchanges.get(&exchange).filter(may).is_none() {
+    if limits.kept_bytes < message.len() || requests.exchanges.get(&exchange).filter(may).is_none()
+    {
         return false;
     }
     let is_mismatch =
@@ -131,7 +133,7 @@ mod tests {
         let [one, other] = [0, 1].map(|index| {
             CallId(SlotKey { connection: ConnectionNumber::default(), index, generation: 0 })
         });
-        let mut calls = ToolCalls::new(1);
+        let mut calls = ToolCalls::new(1, 1000);
         calls.mended.extend([one, other]);
         assert!(calls.take_mended(one) && !calls.take_mended(one));
         calls.forget_mended();

@@ -1,8 +1,9 @@
 //! [`ToolHeaders`], the arguments of the tools of a server that are repeated in header fields
 //! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::request::{HeaderSource, Labels};
@@ -12,22 +13,44 @@ use crate::json::{Elements, MemberTexts, Raw, Str, member};
 /// The header fields of a tool call cannot be written: an argument is out of range, or the tool is invalid.
 pub(super) struct UnencodableHeader;
 
-/// The latest listed tools of a server.
+/// The latest listed tools of a server whose annotations matter: those with header fields, and invalid ones.
+///
+/// The tools that were listed first are dropped first, beyond a number of tools and of bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToolHeaders {
-    known: BTreeMap<String, Result<ParamHeaders, InvalidAnnotation>>,
+    known: BTreeMap<Arc<str>, KnownTool>,
     /// The names of the tools, in the order of their first listing.
-    order: VecDeque<String>,
+    order: BTreeMap<u64, Arc<str>>,
+    /// The place in `order` of the next new tool.
+    next_place: u64,
+    /// The bytes of all tools.
+    bytes: usize,
     most: usize,
+    most_bytes: usize,
+}
+
+/// A tool with annotations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct KnownTool {
+    headers: Result<ParamHeaders, InvalidAnnotation>,
+    place: u64,
+    bytes: usize,
 }
 
 impl ToolHeaders {
-    pub(super) const fn new(most: usize) -> Self {
-        Self { known: BTreeMap::new(), order: VecDeque::new(), most }
+    pub(super) const fn new(most: usize, most_bytes: usize) -> Self {
+        Self {
+            known: BTreeMap::new(),
+            order: BTreeMap::new(),
+            next_place: 0,
+            bytes: 0,
+            most,
+            most_bytes,
+        }
     }
 
     pub(super) fn invalid(&self) -> impl Iterator<Item = (&str, &InvalidAnnotation)> {
-        self.known.iter().filter_map(|(name, tool)| Some((&**name, tool.as_ref().err()?)))
+        self.known.iter().filter_map(|(name, tool)| Some((&**name, tool.headers.as_ref().err()?)))
     }
 
     /// Returns the header fields that repeat arguments, if this message calls a tool.
@@ -48,7 +71,7 @@ impl ToolHeaders {
         tool: &str,
         arguments: Option<&Raw<'_>>,
     ) -> Result<Vec<(String, String)>, UnencodableHeader> {
-        match self.known.get(tool) {
+        match self.known.get(tool).map(|tool| &tool.headers) {
             None => Ok(Vec::new()),
             Some(Ok(headers)) => headers.of_call(arguments).map_err(|_| UnencodableHeader),
             Some(Err(_)) => Err(UnencodableHeader),
@@ -91,16 +114,41 @@ impl ToolHeaders {
         let (Some(name), Some(schema)) = (name, schema) else { return true };
         let headers = ParamHeaders::of(&Raw::trusted(schema));
         let is_valid = headers.is_ok();
-        let name = String::from(name.to_str());
-        if self.known.insert(name.clone(), headers).is_none() {
-            self.order.push_back(name);
-        }
-        if self.most < self.known.len()
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
+        self.replace(&name.to_str(), headers);
         is_valid
+    }
+
+    /// Replaces the annotations of a tool. A tool that is listed again keeps its place; one without annotations takes
+    /// no memory.
+    fn replace(&mut self, name: &str, headers: Result<ParamHeaders, InvalidAnnotation>) {
+        let before = self.remove(name);
+        let texts = match &headers {
+            Ok(headers) if headers.is_empty() => return,
+            Ok(headers) => headers.bytes(),
+            Err(invalid) => invalid.place.len(),
+        };
+        let place = before.unwrap_or_else(|| {
+            self.next_place += 1;
+            self.next_place
+        });
+        let bytes = texts + name.len() + size_of::<(Arc<str>, KnownTool, u64)>();
+        let name: Arc<str> = Arc::from(name);
+        self.order.insert(place, Arc::clone(&name));
+        self.known.insert(name, KnownTool { headers, place, bytes });
+        self.bytes += bytes;
+        while (self.most < self.known.len() || self.most_bytes < self.bytes)
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.remove(&oldest);
+        }
+    }
+
+    /// Removes a tool. Returns its place.
+    fn remove(&mut self, name: &str) -> Option<u64> {
+        let KnownTool { place, bytes, .. } = self.known.remove(name)?;
+        self.order.remove(&place);
+        self.bytes -= bytes;
+        Some(place)
     }
 }
 

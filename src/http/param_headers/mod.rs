@@ -104,6 +104,15 @@ impl ParamHeaders {
         self.nodes.is_empty()
     }
 
+    /// Returns the bytes of memory of the annotations.
+    pub(crate) fn bytes(&self) -> usize {
+        let params = self.nodes.iter().filter_map(|node| node.param.as_ref());
+        let headers: usize = params.map(|param| param.header.len()).sum();
+        let names: usize = self.children.keys().map(|(_, name)| name.as_wire().len()).sum();
+        let child = size_of::<((usize, Str<'_>), usize)>();
+        headers + names + self.nodes.len() * size_of::<Node>() + self.children.len() * child
+    }
+
     /// Returns the headers of a call with these arguments: names and values, ready to be sent.
     ///
     /// An argument that is absent, `null`, an object or an array has no header. Text is encoded by [`encode_value`];

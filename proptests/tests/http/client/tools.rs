@@ -4,6 +4,7 @@ use mcp_sansio::call::Cancellation;
 use mcp_sansio::error::TransportFailureKind;
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{ErrorCode, Outcome, Revision};
+use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ClientSide, config};
 
 use super::kit::{Act, JSON, META, Sent, Side, URL, asked, complete, ended, error, post, result};
@@ -97,6 +98,54 @@ fn the_known_tools_are_bounded() {
     }
 }
 
+/// The annotations of tools take a limited number of bytes. Tools without annotations take none.
+#[test]
+fn the_known_tools_are_bounded_in_bytes() {
+    let mut http = HttpClientConfig::new(URL);
+    http.most_tool_bytes = 10_000;
+    let mut side = Side::modern_with(http);
+    let named = |name: &str| TOOL.replace(r#""name":"t""#, &format!(r#""name":"{name}""#));
+    let plain = |name: String| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
+    let header = |side: &mut Side, name: &str| {
+        let call = CALL.replace(r#""t""#, &format!(r#""{name}""#));
+        side.asks("tools/call", &call).1.header("Mcp-Param-Region").map(String::from)
+    };
+    lists(&mut side, TOOL);
+    for number in 0..20 {
+        lists(&mut side, &plain(format!("{number}{}", "x".repeat(1_000))));
+    }
+    assert_eq!(header(&mut side, "t").as_deref(), Some("r"));
+    let names: Vec<String> =
+        (0..20).map(|number| format!("{number}{}", "y".repeat(1_000))).collect();
+    let ((), bytes) = held(|| {
+        for name in &names {
+            lists(&mut side, &named(name));
+        }
+    });
+    assert!(bytes < 20_000, "{bytes} bytes");
+    // This tool has no room, and displaces all others.
+    lists(&mut side, &named(&"z".repeat(100_000)));
+    lists(&mut side, &[named(&names[1]), named(&names[2]), TOOL.into()].join(","));
+    for (name, known) in [(&*names[0], None), (&names[1], Some("r")), ("t", Some("r"))] {
+        assert_eq!(header(&mut side, name).as_deref(), known, "{name}");
+    }
+    // A tool whose annotations are removed is known no more.
+    lists(&mut side, &plain("t".into()));
+    assert_eq!(header(&mut side, "t"), None);
+}
+
+/// A refusal is kept while the tools are listed, so a long one ends the call at once.
+#[test]
+fn a_long_refusal_of_headers_is_the_outcome() {
+    let mut side = Side::modern();
+    let (call, sent) = side.asks("tools/call", CALL);
+    let refusal = error(2, -32020).replace(r#""m""#, &format!(r#""{}""#, "x".repeat(65_536)));
+    let (refused, outcome) = ended(side.answer(&sent, 400, &[JSON], &refusal));
+    let Outcome::PeerError(error) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((refused, error.code), (call, ErrorCode::HEADER_MISMATCH));
+    side.does_nothing();
+}
+
 /// Proves H-HTTP-70.
 #[test]
 fn tools_are_left_out_of_events_as_well() {
@@ -146,7 +195,7 @@ fn a_tool_that_was_not_listed_is_called_without_headers_of_its_own() {
     http.most_tools = 1;
     let mut side = Side::modern_with(http);
     lists(&mut side, TOOL);
-    lists(&mut side, r#"{"name":"other","inputSchema":{"type":"object"}}"#);
+    lists(&mut side, &TOOL.replace(r#""name":"t""#, r#""name":"other""#));
     assert_eq!(side.asks("tools/call", CALL).1.header("Mcp-Param-Region"), None);
 }
 
