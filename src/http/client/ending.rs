@@ -88,9 +88,16 @@ impl ClientTransport {
         }
         let known = self.requests.exchanges.get(&exchange)?;
         if known.resumption.has_event() {
-            // The request was to resume a stream that broke off, which is not possible.
-            let failure = TransportFailure::new(TransportFailureKind::BrokenOff);
-            return self.fail(exchange, failure).map(Step::Other);
+            // The request was to resume a stream that broke off. The server may be restarting, or may not have noticed
+            // the end of the last response yet.
+            let is_temporary = matches!(status, 408 | 409 | 429 | 502 | 503 | 504);
+            if is_temporary && known.resumption.has_attempts(self.requests.config()) {
+                self.requests.retry(exchange, now);
+                return None;
+            }
+            // The server may have processed the call, so it is not refused.
+            let kind = if is_unauthorized { refusal.kind } else { TransportFailureKind::BrokenOff };
+            return self.fail(exchange, TransportFailure { kind, ..refusal }).map(Step::Other);
         }
         if may_be_older && self.requests.falls_back(exchange, now) {
             return None;

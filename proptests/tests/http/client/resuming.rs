@@ -36,11 +36,23 @@ fn resumption(id: &str) -> String {
 }
 
 #[track_caller]
-fn fails(events: Vec<ClientEvent<'static>>, call: CallId, kind: TransportFailureKind) {
+fn failure(events: Vec<ClientEvent<'static>>, call: CallId) -> TransportFailure<'static> {
     let (failed, outcome) = ended(events);
     assert_eq!(failed, call);
     let Outcome::TransportFailed(failure) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(failure.kind, kind);
+    failure
+}
+
+#[track_caller]
+fn fails(events: Vec<ClientEvent<'static>>, call: CallId, kind: TransportFailureKind) {
+    assert_eq!(failure(events, call).kind, kind);
+}
+
+/// Returns a failure with a status.
+fn refused(kind: TransportFailureKind, status: u16) -> TransportFailure<'static> {
+    let mut failure = TransportFailure::new(kind);
+    failure.status = Some(status);
+    failure
 }
 
 /// Proves H-HTTP-187, H-HTTP-188, H-HTTP-190, H-HA-04.
@@ -149,9 +161,18 @@ fn a_call_that_cannot_be_resumed_fails() {
         side.elapse(1000);
         let resumed = side.sent_one();
         let events = side.answer(&resumed, status, &[JSON], &super::kit::error(None, -32000));
-        fails(events, call, TransportFailureKind::BrokenOff);
+        assert_eq!(failure(events, call), refused(TransportFailureKind::BrokenOff, status));
         side.does_nothing();
     }
+    // A server that requires authorization says so.
+    let (mut side, call, _) = broken("id: e1\n\n");
+    side.elapse(1000);
+    let resumed = side.sent_one();
+    let events = side.answer(&resumed, 401, &[("WWW-Authenticate", "Bearer")], "");
+    let mut expected = refused(TransportFailureKind::Unauthorized, 401);
+    expected.challenge = Some("Bearer".into());
+    assert_eq!(failure(events, call), expected);
+    side.does_nothing();
     let (mut side, call, _) = broken("id: e1\n\n");
     side.elapse(1000);
     let resumed = side.sent_one();
@@ -159,6 +180,35 @@ fn a_call_that_cannot_be_resumed_fails() {
     let (lost, outcome) = ended(side.due());
     assert_eq!((lost, outcome), (call, Outcome::Closed(Cause::SessionLost)));
     assert!(side.sent_one().text().contains("\"initialize\""));
+}
+
+/// A server that restarts, or that has not noticed the end of the last response, is asked again.
+///
+/// Proves H-HTTP-196, H-HTTP-198.
+#[test]
+fn a_call_is_resumed_after_a_temporary_refusal() {
+    for status in [408, 409, 429, 502, 503, 504] {
+        let (mut side, call, _) = broken("id: e1\n\n");
+        side.elapse(1000);
+        for delay in [1500, 2250, 3375, 5063] {
+            let busy = side.sent_one();
+            assert_eq!(busy.text(), resumption("e1"));
+            assert_eq!(side.answer(&busy, status, &[("Retry-After", "9")], "busy"), []);
+            side.elapse(delay - 1);
+            side.does_nothing();
+            side.elapse(1);
+        }
+        let resumed = side.sent_one();
+        let mut other = side.clone();
+        let mut stream = side.stream(&resumed);
+        assert_eq!(complete(side.says(&mut stream, &result(2, DONE))).0, call);
+        // The last attempt fails with the refusal.
+        let events = other.answer(&resumed, status, &[("Retry-After", "9")], "busy");
+        let mut expected = refused(TransportFailureKind::BrokenOff, status);
+        expected.retry_after = Some("9".into());
+        assert_eq!(failure(events, call), expected);
+        other.does_nothing();
+    }
 }
 
 /// Proves H-HTTP-197, H-HR-10.
