@@ -33,11 +33,13 @@ pub struct HttpClientConfig {
     /// The time that such a server has to name the endpoint for messages. Default 5 s.
     pub endpoint_timeout: Duration,
     /// The delay before an event stream that broke off is requested again, unless the server sets one. Each further
-    /// attempt waits half as long again, up to [`most_delay`](Self::most_delay). Default 1 s.
+    /// attempt waits half as long again, up to [`most_delay`](Self::most_delay), or for the delay of the server if that
+    /// is longer. Default 1 s.
     pub first_delay: Duration,
     /// The maximum of that delay. Default 30 s.
     pub most_delay: Duration,
-    /// The maximum number of failed attempts in a row to reopen an event stream. Default 5.
+    /// The maximum number of failed attempts in a row to resume the event stream of a call. Default 5. The event stream
+    /// of a session is requested as long as the session lasts.
     pub attempts: u32,
     /// The maximum number of tools whose header annotations are remembered; tools without annotations do not count.
     /// The tools that were listed first are dropped first. Default 4096.

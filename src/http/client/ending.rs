@@ -132,7 +132,9 @@ impl ClientTransport {
         if known.is_one_stream() {
             return self.one_stream_failed(exchange, failure);
         }
-        if can_resume && known.resumption.has_attempts(self.requests.config()) {
+        let has_attempts = known.purpose == Purpose::Standalone
+            || known.resumption.has_attempts(self.requests.config());
+        if can_resume && has_attempts {
             self.requests.retry(exchange, now);
             return None;
         }

@@ -37,13 +37,13 @@ impl Requests {
         Due::Resumed
     }
 
-    /// Schedules an exchange to be resumed, or removes it after too many attempts.
+    /// Schedules an exchange to be resumed. A call needs an attempt that is left; the event stream of a session is
+    /// requested as long as the session lasts, because nothing else would show the application that it is missing.
     pub(super) fn retry(&mut self, exchange: ExchangeNumber, now: Instant) {
         let Some(mut known) = self.exchanges.remove(&exchange) else { return };
-        if let Some(delay) = known.resumption.next_delay(self.config()) {
-            known.set_due(Some(now + delay));
-            self.exchanges.insert(exchange, known);
-        }
+        let delay = known.resumption.next_delay(self.config());
+        known.set_due(Some(now + delay));
+        self.exchanges.insert(exchange, known);
     }
 
     /// Requests the event stream of a session, unless it is already requested or disabled by the configuration.

@@ -66,24 +66,26 @@ impl Resumption {
         self.attempts < config.attempts
     }
 
-    /// Counts another attempt, and returns the delay before it; `None` after too many attempts.
-    pub(super) fn next_delay(&mut self, config: &HttpClientConfig) -> Option<Duration> {
-        if !self.has_attempts(config) {
-            return None;
-        }
+    /// Counts another attempt, and returns the delay before it.
+    pub(super) fn next_delay(&mut self, config: &HttpClientConfig) -> Duration {
         let usual = delay(config.first_delay, config.most_delay, self.attempts);
-        // Prevents a busy loop with a server that requests no delay and sends no message.
-        let is_empty = PATIENCE < self.empty_streams;
-        let least = if is_empty { config.first_delay } else { Duration::ZERO };
-        self.empty_streams += 1;
-        self.attempts += 1;
-        Some(self.retry.map_or(usual, |retry| retry.max(least)))
+        // The delay of the server is for its next stream. A shorter one does not hasten further attempts after a
+        // failed one, and causes no busy loop with a server that sends no message.
+        let least = match self.attempts {
+            0 if PATIENCE < self.empty_streams => config.first_delay,
+            0 => Duration::ZERO,
+            _ => usual,
+        };
+        self.empty_streams = self.empty_streams.saturating_add(1);
+        self.attempts = self.attempts.saturating_add(1);
+        self.retry.map_or(usual, |retry| retry.max(least))
     }
 }
 
 /// Returns the delay, which grows by half with each attempt.
 fn delay(first: Duration, most: Duration, attempts: u32) -> Duration {
-    (0..attempts).fold(first, |delay, _| (delay + delay / 2).min(most)).min(most)
+    // Beyond that number every delay is the longest one.
+    (0..attempts.min(64)).fold(first, |delay, _| (delay + delay / 2).min(most)).min(most)
 }
 
 #[cfg(test)]
@@ -95,8 +97,8 @@ mod tests {
         let config = HttpClientConfig::new("https://a.example");
         let mut resumption = Resumption::new();
         let mut delays = alloc::vec::Vec::new();
-        while let Some(delay) = resumption.next_delay(&config) {
-            delays.push(delay.as_millis());
+        while resumption.has_attempts(&config) {
+            delays.push(resumption.next_delay(&config).as_millis());
         }
         assert_eq!(delays, [1000, 1500, 2250, 3375, 5062]);
         resumption.note_stream();
@@ -109,13 +111,23 @@ mod tests {
         let mut resumption = Resumption::new();
         resumption.note_retry(Some(Duration::ZERO));
         for _ in 0..9 {
-            assert_eq!(resumption.next_delay(&config), Some(Duration::ZERO));
+            assert_eq!(resumption.next_delay(&config), Duration::ZERO);
             resumption.note_stream();
         }
-        assert_eq!(resumption.next_delay(&config), Some(config.first_delay));
+        assert_eq!(resumption.next_delay(&config), config.first_delay);
         resumption.note_stream();
         resumption.note_message();
-        assert_eq!(resumption.next_delay(&config), Some(Duration::ZERO));
+        assert_eq!(resumption.next_delay(&config), Duration::ZERO);
+    }
+
+    #[test]
+    fn delays_stay_at_the_longest_one() {
+        let config = HttpClientConfig::new("https://a.example");
+        let mut resumption = Resumption::new();
+        resumption.attempts = u32::MAX;
+        resumption.note_retry(Some(Duration::ZERO));
+        assert_eq!(resumption.next_delay(&config), config.most_delay);
+        assert_eq!(resumption.next_delay(&config), config.most_delay);
     }
 
     #[test]

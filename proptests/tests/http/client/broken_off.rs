@@ -1,7 +1,7 @@
 //! Received parts of a response remain valid if the rest is cut off.
 
 use mcp_sansio::http::{HttpClientConfig, OneStream};
-use mcp_sansio::{CallOptions, ClientEvent, Outcome, Revision};
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, Revision};
 use mcp_sansio_proptests::config;
 
 use super::kit::*;
@@ -110,7 +110,9 @@ fn a_404_to_the_first_get_says_that_there_is_no_stream() {
     assert!(side.sent_one().body().contains("\"initialize\""));
 }
 
-/// A server that restarts is asked again for a stream that was open before.
+/// A server that restarts is asked again for a stream that was open before, as long as the session lasts.
+///
+/// Proves H-HTTP-159.
 #[test]
 fn a_stream_that_was_open_survives_a_503() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
@@ -123,19 +125,20 @@ fn a_stream_that_was_open_survives_a_503() {
     side.elapse(1_500);
     let again = side.sent_one();
     assert_eq!(again.header("Last-Event-ID"), Some("e1"));
-    // A server that stays busy is not asked for ever.
-    let mut again = Some(again);
-    let mut refusals = 0;
-    while let Some(busy) = again.take() {
-        refusals += 1;
-        assert!(refusals < 20);
-        assert_eq!(side.answer(&busy, 503, &[], "busy"), []);
-        if let Some(milliseconds) = side.waits() {
-            side.elapse(1 + u64::try_from(milliseconds).unwrap());
-            again = Some(side.sent_one());
-        }
+    // A server that stays busy is asked ever more slowly.
+    let mut again = again;
+    for _ in 0..20 {
+        assert_eq!(side.answer(&again, 503, &[], "busy"), []);
+        side.elapse(1 + u64::try_from(side.waits().unwrap()).unwrap());
+        again = side.sent_one();
     }
-    assert_eq!((side.waits(), side.http.transport().exchanges()), (None, 0));
+    assert_eq!(side.answer(&again, 503, &[], "busy"), []);
+    assert_eq!(side.waits(), Some(30_000));
+    // The end of the session ends the attempts.
+    side.http.with(|client, _| client.close());
+    assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
+    assert_eq!(side.sent_one().request.method, "DELETE");
+    assert_eq!(side.waits(), None);
     // If no stream was ever open, a 503 means that the server has none.
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     assert_eq!(side.answer(&listening, 503, &[], ""), []);

@@ -138,15 +138,15 @@ fn failed_resumptions_back_off_until_attempts_run_out() {
     let expected = [1000, 1500, 2250, 3375, 5062, 7593, 11390, 17085, 25628, 30000, 30000, 30000];
     assert_eq!(delays, expected);
     assert_eq!(side.http.transport().exchanges(), 0);
-    // A delay of the server takes precedence.
+    // A delay of the server takes precedence for the first attempt, and hastens no other one.
     http.attempts = 2;
     let mut side = Side::session_with(D, http);
     let (_, _, mut stream) = asked(&mut side);
     side.chunk(&mut stream, b"id: e1\nretry: 40\n\n");
     side.end(&mut stream);
-    for _ in 0..2 {
-        assert_eq!(side.waits(), Some(40));
-        side.elapse(40);
+    for delay in [40, 1500] {
+        assert_eq!(side.waits(), Some(delay.into()));
+        side.elapse(delay);
         let resumed = side.sent_one();
         side.failed(&resumed);
     }
@@ -257,16 +257,27 @@ fn the_stream_of_a_session_is_asked_for_again() {
     side.elapse(20);
     let again = side.sent_one();
     assert_eq!(again.text(), resumption("e1"));
-    // The attempts fail until the client gives up.
+    // The attempts fail, ever more slowly, until the server is back.
     assert_eq!(side.failed(&again), []);
-    for _ in 0..4 {
-        side.elapse(20);
+    let mut delays = Vec::new();
+    for _ in 0..100 {
+        let delay = side.waits().unwrap() as u64;
+        delays.push(delay);
+        // The delay may exceed its whole milliseconds by a fraction.
+        side.elapse(delay + 1);
         let again = side.sent_one();
+        assert_eq!(again.text(), resumption("e1"));
         assert_eq!(side.failed(&again), []);
     }
-    assert_eq!(side.waits(), None);
-    assert_eq!(side.http.transport().exchanges(), 0);
-    side.asks("tools/list", "{}");
+    assert_eq!(delays[..4], [1500, 2250, 3375, 5062]);
+    assert!(delays[9..].iter().all(|delay| *delay == 30_000), "{delays:?}");
+    side.elapse(30_000);
+    let again = side.sent_one();
+    let mut stream = side.stream(&again);
+    assert_eq!(side.says(&mut stream, delivered).len(), 1);
+    // Then the delay of the server counts again.
+    assert_eq!(side.end(&mut stream), []);
+    assert_eq!(side.waits(), Some(20));
 }
 
 /// A request for the stream of a session that could not be sent is sent again.
