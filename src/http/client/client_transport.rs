@@ -104,8 +104,8 @@ impl ClientTransport {
         &mut self.outbox
     }
 
-    /// Whether the server has accepted a request that carries the id of its session. If not, another session will
-    /// most likely fail too.
+    /// Whether the server has answered a request in its session, or the session has lasted for
+    /// [`HttpClientConfig::most_delay`]. If not, another session will most likely fail too.
     pub const fn session_has_worked(&self) -> bool {
         self.requests.session.has_worked()
     }

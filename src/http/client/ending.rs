@@ -32,6 +32,8 @@ impl ClientTransport {
         let is_session_lost = reader.status == 404 && known.names_session && !is_no_stream;
         if is_session_lost && known.purpose != Purpose::Farewell {
             self.requests.exchanges.remove(&exchange);
+            let long = self.requests.config().most_delay;
+            self.requests.session.note_lost(now, long);
             return Some(Step::Other(Arrived::SessionLost));
         }
         match &known.purpose {

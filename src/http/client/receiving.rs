@@ -50,11 +50,14 @@ impl ClientTransport {
             Some(refusal) => Some(Verdict::Refused(status, refusal.clone())),
             None => matches!(form, Form::Ignored).then_some(Verdict::Taken),
         };
-        if known.names_session && is_fine {
+        // A server may accept notifications without looking at the session, and knows that of `initialize` in any case.
+        let is_answer = matches!(form, Form::Json(_) | Form::Events(_))
+            && matches!(known.purpose, Purpose::Request(_) | Purpose::Batch(_));
+        if known.names_session && is_fine && is_answer && !known.opens_session() {
             self.requests.session.note_success();
         }
         if opens && is_streamable {
-            self.requests.session.open(headers);
+            self.requests.session.open(headers, now);
         }
         if completes
             && is_fine

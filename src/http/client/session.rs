@@ -1,17 +1,21 @@
 //! [`Session`], the session of a connection: its id, the negotiated revision, and whether the session has worked.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use super::request::{HttpRequest, session_version};
 use crate::http::{Field, Headers, name};
+use crate::time::Instant;
 use crate::version::Revision;
 
 /// The session of one connection. In the modern era there is no id, but a revision once the server has responded.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Session {
     id: Option<String>,
-    /// Whether the server has accepted a request with the id of the session.
+    /// Whether the server has answered a request in the session, or the session has lasted.
     has_worked: bool,
+    /// The time at which the server opened the session.
+    opened: Instant,
     /// The negotiated revision.
     revision: Option<Revision>,
 }
@@ -39,16 +43,23 @@ impl Session {
     }
 
     /// Reads the id from the head of the response to `initialize`; an invalid one is ignored.
-    pub(super) fn open(&mut self, headers: Headers<'_>) {
+    pub(super) fn open(&mut self, headers: Headers<'_>, now: Instant) {
+        self.opened = now;
         self.id = match headers.get(name::SESSION_ID) {
             Field::Once(id) if is_session_id(id) => Some(String::from(id)),
             _ => None,
         };
     }
 
-    /// Records that a request with the id of the session has succeeded.
+    /// Records that a request in the session is answered.
     pub(super) const fn note_success(&mut self) {
         self.has_worked = true;
+    }
+
+    /// Records that the server has ended the session. A session that has lasted for `long` has worked, although no
+    /// request may have been made in it: it can be replaced without a loop.
+    pub(super) fn note_lost(&mut self, now: Instant, long: Duration) {
+        self.has_worked |= self.opened + long <= now;
     }
 
     /// Adds the header fields of the session to a request. Returns whether the id is one of them.
@@ -75,7 +86,7 @@ mod tests {
     fn opened(id: &[u8]) -> Session {
         let mut session = Session::default();
         let fields = [("Mcp-Session-Id", id)];
-        session.open(Headers::from(&fields[..]));
+        session.open(Headers::from(&fields[..]), Instant::EPOCH);
         session
     }
 
@@ -84,6 +95,15 @@ mod tests {
         assert_eq!(opened(b"a-1").id(), Some("a-1"));
         assert_eq!(opened(b"a 1").id(), None);
         assert_eq!(opened(b"").id(), None);
+    }
+
+    #[test]
+    fn a_session_that_lasts_has_worked() {
+        for (after, has_worked) in [(999, false), (1000, true)] {
+            let mut session = opened(b"a-1");
+            session.note_lost(Instant::from_millis(after), Duration::from_secs(1));
+            assert_eq!(session.has_worked(), has_worked);
+        }
     }
 
     #[test]

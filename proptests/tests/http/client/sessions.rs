@@ -190,10 +190,13 @@ fn a_session_that_is_lost_is_followed_by_another() {
         assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
         let initialized = side.sent_one();
         assert_eq!(initialized.text(), post(&[minted, VERSION], INITIALIZED));
-        // This session can be lost in turn if the server has accepted a message in it.
+        // This session can be lost in turn if the server has answered a request in it.
         assert_eq!(side.answer(&initialized, 202, &[], ""), []);
         let listening = side.sent_one();
         let stream = side.head(&listening, 200, &[EVENTS]).unwrap();
+        let (call, sent) = side.asks("tools/list", "{}");
+        let listed = result(sent.id(), r#"{"tools":[]}"#);
+        assert_eq!(complete(side.json(&sent, &listed)).0, call);
         let (_, call) = side.asks("tools/list", "{}");
         lost(&mut side, &call);
         drop(stream);
@@ -208,6 +211,41 @@ fn a_session_that_is_lost_is_followed_by_another() {
         lost(&mut side, &initialized);
         assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::SessionLost }]);
         assert!(side.acts().is_empty() && side.http.is_over());
+    }
+}
+
+/// A server can accept notifications and serve an event stream without looking at the session. Only an answered request,
+/// or the time that the session lasted, shows that another session is of use.
+///
+/// Proves H-HTTP-170.
+#[test]
+fn a_server_that_answers_no_request_gets_no_session_after_another() {
+    for (lasts, is_replaced) in [(29_999, false), (30_000, true)] {
+        let mut side = Side::session(D);
+        let (_, call) = side.asks("tools/list", "{}");
+        lost(&mut side, &call);
+        assert_eq!(side.due().len(), 1);
+        let opening = side.sent_one();
+        let minted = ("Mcp-Session-Id", "s-2");
+        side.answer(&opening, 200, &[JSON, minted], &result(1, &session(D)));
+        let initialized = side.sent_one();
+        assert_eq!(side.answer(&initialized, 202, &[], ""), []);
+        let listening = side.sent_one();
+        let _stream = side.head(&listening, 200, &[EVENTS]).unwrap();
+        side.elapse(lasts);
+        let (call, sent) = side.asks("tools/list", "{}");
+        lost(&mut side, &sent);
+        side.aborts(listening.exchange);
+        let events = side.due();
+        let ClientEvent::CallEnded(ended) = &events[0] else { panic!("{events:?}") };
+        assert_eq!(ended.call, call);
+        if is_replaced {
+            assert_eq!(events.len(), 1);
+            assert_eq!(side.sent_one().text(), post(&[], &initialize(1, "2025-11-25")));
+        } else {
+            assert_eq!(events[1..], [ClientEvent::Closed { cause: Cause::SessionLost }]);
+            assert!(side.acts().is_empty() && side.http.is_over());
+        }
     }
 }
 
