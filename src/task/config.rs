@@ -4,7 +4,7 @@ use core::time::Duration;
 
 /// The limits and policies of tasks.
 ///
-/// With every limit reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (kept_bytes + token_bytes + 800)`
+/// With every limit reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (kept_bytes + token_bytes + 1_000)`
 /// bytes, plus 24 for each request or subscription that waits for a task. `kept_bytes` and `token_bytes` are
 /// [limits](crate::Limits) of the connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,9 +25,10 @@ pub struct TasksConfig {
     /// The maximum bytes of all tasks together: results, errors, required input, responses and messages. Default 64
     /// MiB: four of the longest results.
     ///
-    /// With the limit reached, no task begins, a result that does not fit is refused
+    /// With the limit reached, no task begins, a result or a message that does not fit is refused
     /// ([`TaskError::TooManyBytes`](super::TaskError::TooManyBytes)), and a response to required input counts as
-    /// refused. Existing tasks continue, and can end in another way.
+    /// refused. Existing tasks continue, and can end in another way: the message of an error is cut to the bytes that
+    /// are left, but not below 200 bytes.
     pub bytes: usize,
     /// The maximum length of a result in bytes. Default 16 MiB.
     pub result_bytes: usize,

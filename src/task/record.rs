@@ -31,6 +31,7 @@ pub(crate) struct Record {
     pub(crate) updated: Instant,
     pub(crate) ttl: Option<Duration>,
     pub(crate) poll_interval: Option<Duration>,
+    /// The status message, except that of a failed task: see [`message`](Self::message).
     pub(crate) message: Option<String>,
     pub(crate) state: State,
     pub(crate) work: Work,
@@ -104,6 +105,7 @@ pub(crate) enum State {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StoredError {
     pub(crate) code: ErrorCode,
+    /// The message, which is also that of the task.
     pub(crate) message: String,
     /// The data, JSON.
     pub(crate) data: Option<String>,
@@ -183,13 +185,21 @@ impl Record {
         }
     }
 
+    /// The status message. That of a failed task is the message of its error, which is stored once.
+    pub(crate) fn message(&self) -> Option<&str> {
+        match (&self.message, &self.state) {
+            (None, State::Failed(error)) => Some(&error.message),
+            (message, _) => message.as_deref(),
+        }
+    }
+
     /// The status message in the legacy era, where a task whose tool has failed must have one.
     pub(crate) fn message_in_session(&self) -> Option<Cow<'_, str>> {
         match (&self.message, &self.state) {
             (None, State::Completed(result)) if self.status_in_session() == Status::Failed => {
                 first_line_of(result).map(Cow::Owned)
             }
-            (message, _) => message.as_deref().map(Cow::Borrowed),
+            _ => self.message().map(Cow::Borrowed),
         }
     }
 

@@ -117,6 +117,11 @@ impl Records {
         self.bytes.saturating_add(bytes) <= config.bytes
     }
 
+    /// Returns how many more bytes may be kept.
+    pub(super) const fn room(&self, config: &TasksConfig) -> usize {
+        config.bytes.saturating_sub(self.bytes)
+    }
+
     /// Counts the bytes of a task again after a change.
     pub(super) fn count_again(&mut self, key: TaskKey) {
         let Some(record) = self.table.get_mut(key.0) else { return };

@@ -175,7 +175,7 @@ impl TaskRecord {
                 ttl_ms: record.ttl.map(millis),
                 poll_interval_ms: record.poll_interval.map(millis),
             },
-            message: record.message.clone(),
+            message: record.message().map(String::from),
             checkpoint: record.work.checkpoint.clone(),
             status: String::from(record.status().name()),
             cancel_requested: record.work.cancel_requested,
@@ -205,6 +205,11 @@ impl TaskRecord {
         if wanted.iter().any(Wanted::is_open) != matches!(state, State::InputRequired) {
             return Err(Corrupt("wanted"));
         }
+        // The message of an error is stored once.
+        let message = match &state {
+            State::Failed(error) => self.message.filter(|message| *message != error.message),
+            _ => self.message,
+        };
         let owner = match self.owner_kind {
             OwnerKind::Principal => Requestor::Principal(Principal::new(self.owner)),
             OwnerKind::Session => Requestor::Session(self.owner),
@@ -219,7 +224,7 @@ impl TaskRecord {
             updated: Instant::from_nanos(self.times.updated_ns),
             ttl: self.times.ttl_ms.map(Duration::from_millis),
             poll_interval: self.times.poll_interval_ms.map(Duration::from_millis),
-            message: self.message,
+            message,
             state,
             work: Work { cancel_requested: self.cancel_requested, checkpoint: self.checkpoint },
             inputs: TaskInputs { wanted, used_keys: self.used_keys },

@@ -45,7 +45,7 @@ impl<'t> TaskView<'t> {
 
     /// The status message, for people.
     pub fn message(&self) -> Option<&'t str> {
-        self.0.message.as_deref()
+        self.0.message()
     }
 
     /// The text with which another process can continue the work ([`NewTask::checkpoint`](super::NewTask::checkpoint)).
@@ -187,7 +187,7 @@ impl Serialize for InModernEra<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let record = self.task;
         let mut task = serializer.serialize_map(None)?;
-        begin(&mut task, record, (record.status(), record.message.as_deref()))?;
+        begin(&mut task, record, (record.status(), record.message()))?;
         task.serialize_entry("ttlMs", &record.ttl.map(millis))?;
         if let Some(interval) = record.poll_interval {
             task.serialize_entry("pollIntervalMs", &millis(interval).max(1))?;

@@ -45,12 +45,14 @@ impl Tasks {
         if !self.records.has_room_for(&self.config, text.len()) {
             return Err(TaskError::TooManyBytes);
         }
-        self.end(key, State::Completed(text), None, now);
+        self.end(key, State::Completed(text), now);
         Ok(())
     }
 
     /// Fails a task with the error that the request would have had. The message explains the error to people, and
-    /// becomes the message of the task.
+    /// becomes the message of the task. A message beyond [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes),
+    /// or beyond the bytes that are left of [`TasksConfig::bytes`](super::TasksConfig::bytes), is cut. 200 bytes always
+    /// have room, so that a task can fail at any time.
     ///
     /// # Errors
     ///
@@ -101,9 +103,11 @@ impl Tasks {
         if data.as_ref().is_some_and(|data| !self.records.has_room_for(&self.config, data.len())) {
             return Err(TaskError::TooManyBytes);
         }
-        let error = StoredError { code, message: String::from(message), data };
-        let message = Some(error.message.clone());
-        self.end(key, State::Failed(error), message, now);
+        let room =
+            self.records.room(&self.config).saturating_sub(data.as_ref().map_or(0, String::len));
+        let most = room.min(self.config.result_bytes).max(SHORT_MESSAGE);
+        let error = StoredError { code, message: String::from(cut(message, most)), data };
+        self.end(key, State::Failed(error), now);
         Ok(())
     }
 
@@ -114,7 +118,7 @@ impl Tasks {
     /// [`TaskError::Unknown`] or [`TaskError::Final`].
     pub fn cancel(&mut self, key: TaskKey, now: Instant) -> Result<(), TaskError> {
         self.records.becoming(key, Status::Cancelled)?;
-        self.end(key, State::Cancelled, None, now);
+        self.end(key, State::Cancelled, now);
         Ok(())
     }
 
@@ -122,13 +126,19 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// As for [`cancel`](Self::cancel).
+    /// As for [`cancel`](Self::cancel), and [`TaskError::TooManyBytes`] if the message would exceed
+    /// [`TasksConfig::bytes`](super::TasksConfig::bytes).
     pub fn set_message(
         &mut self,
         key: TaskKey,
         message: Option<&str>,
         now: Instant,
     ) -> Result<(), TaskError> {
+        let before = self.records.going_on(key)?.message.as_ref().map_or(0, String::len);
+        let more = message.map_or(0, str::len).saturating_sub(before);
+        if !self.records.has_room_for(&self.config, more) {
+            return Err(TaskError::TooManyBytes);
+        }
         self.records.going_on(key)?.message = message.map(String::from);
         self.touch(key, now);
         Ok(())
@@ -215,11 +225,11 @@ impl Tasks {
         Ok(())
     }
 
-    /// Ends a task. The message describes work in progress, so it is replaced.
-    fn end(&mut self, key: TaskKey, state: State, message: Option<String>, now: Instant) {
+    /// Ends a task. Its message describes work in progress, so it is removed.
+    fn end(&mut self, key: TaskKey, state: State, now: Instant) {
         let Some(record) = self.records.get_mut(key) else { return };
         record.state = state;
-        record.message = message;
+        record.message = None;
         record.work.checkpoint = None;
         record.updated = record.updated.max(now);
         self.mail.ended(key, record);
@@ -301,12 +311,21 @@ impl Tasks {
         let Ok(record) = self.records.going_on(key) else { return false };
         record.work.cancel_requested = true;
         if at_once {
-            self.end(key, State::Cancelled, None, now);
+            self.end(key, State::Cancelled, now);
         } else {
             self.records.count_again(key);
         }
         at_once
     }
+}
+
+/// The length of an error message that is stored in any case.
+const SHORT_MESSAGE: usize = 200;
+
+/// Cuts a text to at most so many bytes.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
 /// Returns the result of a task as the peer receives it.

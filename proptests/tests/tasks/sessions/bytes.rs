@@ -43,6 +43,44 @@ fn all_tasks_together_have_so_many_bytes() {
     assert_eq!(stage.tasks.bytes(), 0);
 }
 
+/// The message of a task counts, once. A task can fail at any time, so the message of its error is cut to the room that is
+/// left; another message without room is refused.
+///
+/// Proves L-TASK-75.
+#[test]
+fn messages_of_tasks_have_room_or_are_cut() {
+    let mut stage = Stage::<ServerSide>::with(|config| {
+        (config.bytes, config.result_bytes, config.notify) = (10_000, 1_000, false);
+    });
+    let now = stage.now();
+    let [first, second, third] = ["a", "b", "c"].map(|id| stage.begin(id));
+    let (begun, code) = (stage.tasks.bytes(), ErrorCode::INTERNAL_ERROR);
+    let long = format!("x{}", "\u{e9}".repeat(20_000));
+    stage.tasks.fail(first, code, &long, now).unwrap();
+    let failed = stage.tasks.get(first).unwrap();
+    // A character is not divided.
+    assert_eq!(failed.message(), Some(&long[..999]));
+    assert!(failed.error().unwrap().message == long[..999]);
+    assert_eq!(stage.tasks.bytes(), begun + 999);
+    let refused = stage.tasks.set_message(second, Some(&long), now);
+    assert_eq!(refused, Err(TaskError::TooManyBytes));
+    assert_eq!(stage.tasks.get(second).unwrap().message(), None);
+    for text in ["m", "n"] {
+        let text = text.repeat(10_000 - begun - 999);
+        assert_eq!(stage.tasks.set_message(second, Some(&text), now), Ok(()));
+        assert_eq!(stage.tasks.bytes(), 10_000);
+    }
+    stage.tasks.fail(third, code, &long, now).unwrap();
+    assert_eq!(stage.tasks.get(third).unwrap().message(), Some(&long[..199]));
+    // The stored record has the message, and the restored task shows it.
+    let saved = stage.tasks.save(first).unwrap();
+    assert!(stage.tasks.remove(first) && stage.tasks.remove(second));
+    let before = stage.tasks.bytes();
+    let restored = stage.tasks.restore(saved).unwrap();
+    assert_eq!(stage.tasks.get(restored).unwrap().message(), Some(&long[..999]));
+    assert_eq!(stage.tasks.bytes() - before, begun / 3 + 999);
+}
+
 #[test]
 fn a_removed_task_returns_its_own_bytes() {
     let mut stage = Stage::<ServerSide>::with(|config| config.notify = false);
