@@ -214,7 +214,7 @@ impl TaskHost<'_> {
         };
         match &task.state {
             State::Completed(result) => {
-                let result = result_in_session(task, result);
+                let result = result_in_session(task, result.as_json());
                 self.serving.answer_with_result_of(cx, id, &task.id, &Raw::trusted(&result))
             }
             State::Failed(error) => {

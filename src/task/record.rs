@@ -1,6 +1,6 @@
 //! `Record`: the state of a task.
 
-use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -95,10 +95,44 @@ pub(crate) enum State {
     #[default]
     Working,
     InputRequired,
-    /// The result, an object. It may be the result of a tool that has failed.
-    Completed(String),
+    Completed(StoredResult),
     Failed(StoredError),
     Cancelled,
+}
+
+/// The result of a completed task.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StoredResult {
+    /// An object. It may be the result of a tool that has failed.
+    json: String,
+    /// The failure of the tool, which the legacy era shows. It is read from the result once, because peers can ask for
+    /// it at any time and the result can be long.
+    failure: Option<ToolFailure>,
+}
+
+/// A failure that the result of a tool reports.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ToolFailure {
+    /// The first line of the first text of the result, cut to a maximum length.
+    first_line: Option<Box<str>>,
+}
+
+impl StoredResult {
+    /// Stores the result of a request of this kind.
+    pub(crate) fn new(kind: RequestKind, json: String) -> Self {
+        let has_failed = kind == RequestKind::CallTool && is_failure(&json);
+        let failure = has_failed.then(|| ToolFailure { first_line: first_line_of(&json) });
+        Self { json, failure }
+    }
+
+    pub(crate) fn as_json(&self) -> &str {
+        &self.json
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let first_line = self.failure.as_ref().and_then(|failure| failure.first_line.as_ref());
+        self.json.len() + first_line.map_or(0, |line| line.len())
+    }
 }
 
 /// The error that the request would have been answered with.
@@ -152,7 +186,7 @@ impl State {
     fn bytes(&self) -> usize {
         match self {
             Self::Working | Self::InputRequired | Self::Cancelled => 0,
-            Self::Completed(result) => result.len(),
+            Self::Completed(result) => result.bytes(),
             Self::Failed(error) => error.message.len() + error.data.as_ref().map_or(0, String::len),
         }
     }
@@ -174,13 +208,9 @@ impl Record {
     }
 
     /// The status in the legacy era, where a task whose tool has failed is failed.
-    pub(crate) fn status_in_session(&self) -> Status {
+    pub(crate) const fn status_in_session(&self) -> Status {
         match &self.state {
-            State::Completed(result)
-                if self.request.kind == RequestKind::CallTool && is_failure(result) =>
-            {
-                Status::Failed
-            }
+            State::Completed(StoredResult { failure: Some(_), .. }) => Status::Failed,
             state => state.status(),
         }
     }
@@ -194,12 +224,14 @@ impl Record {
     }
 
     /// The status message in the legacy era, where a task whose tool has failed must have one.
-    pub(crate) fn message_in_session(&self) -> Option<Cow<'_, str>> {
-        match (&self.message, &self.state) {
-            (None, State::Completed(result)) if self.status_in_session() == Status::Failed => {
-                first_line_of(result).map(Cow::Owned)
+    pub(crate) fn message_in_session(&self) -> Option<&str> {
+        match &self.state {
+            State::Completed(StoredResult { failure: Some(failure), .. })
+                if self.message.is_none() =>
+            {
+                failure.first_line.as_deref()
             }
-            _ => self.message().map(Cow::Borrowed),
+            _ => self.message(),
         }
     }
 
@@ -243,11 +275,12 @@ impl Record {
 }
 
 /// Returns the first line of the first text in the result of a tool, cut to a maximum length.
-fn first_line_of(result: &str) -> Option<String> {
+fn first_line_of(result: &str) -> Option<Box<str>> {
     const MOST: usize = 200;
     let text = Elements::of(member(result, "content")?)
         .find_map(|one| member(one.borrowed()?, "text").and_then(Str::from_literal))?;
-    Some(text.chars().take_while(|end| *end != '\n').take(MOST).collect())
+    let line: String = text.chars().take_while(|end| *end != '\n').take(MOST).collect();
+    Some(line.into_boxed_str())
 }
 
 /// Whether a result is that of a tool that has failed.
@@ -318,6 +351,7 @@ mod tests {
             })
         };
         assert_eq!((error(Some("[1]")).bytes(), error(None).bytes()), (6, 3));
-        assert_eq!((State::Completed("{}".into()).bytes(), State::Working.bytes()), (2, 0));
+        let completed = State::Completed(StoredResult::new(RequestKind::CallTool, "{}".into()));
+        assert_eq!((completed.bytes(), State::Working.bytes()), (2, 0));
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::TaskError;
 use super::key::TaskKey;
 use super::record::{
-    Asking, BegunFor, Links, Record, State, StoredError, TaskInputs, Wanted, Work,
+    Asking, BegunFor, Links, Record, State, StoredError, StoredResult, TaskInputs, Wanted, Work,
 };
 use super::status::Status;
 use super::tasks::Tasks;
@@ -154,7 +154,7 @@ impl TaskRecord {
         let nanos =
             |instant: Instant| u64::try_from(instant.since_epoch().as_nanos()).unwrap_or(u64::MAX);
         let (result, error) = match &record.state {
-            State::Completed(result) => (Some(result.clone()), None),
+            State::Completed(result) => (Some(String::from(result.as_json())), None),
             State::Failed(error) => (None, Some(ErrorRecord::of(error))),
             State::Working | State::InputRequired | State::Cancelled => (None, None),
         };
@@ -194,7 +194,8 @@ impl TaskRecord {
             Status::InputRequired => State::InputRequired,
             Status::Completed => {
                 let result = self.result.filter(|result| is_json(result, Kind::Object));
-                State::Completed(result.ok_or(Corrupt("result"))?)
+                let result = result.ok_or(Corrupt("result"))?;
+                State::Completed(StoredResult::new(request.kind, result))
             }
             Status::Failed => State::Failed(self.error.ok_or(Corrupt("error"))?.read()?),
             Status::Cancelled => State::Cancelled,

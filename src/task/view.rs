@@ -81,7 +81,7 @@ impl<'t> TaskView<'t> {
     /// The result of a completed task.
     pub fn result(&self) -> Option<Raw<'t>> {
         match &self.0.state {
-            State::Completed(result) => Some(Raw::trusted(result)),
+            State::Completed(result) => Some(Raw::trusted(result.as_json())),
             _ => None,
         }
     }
@@ -127,7 +127,7 @@ fn in_session<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let mut task = serializer.serialize_map(None)?;
-    begin(&mut task, record, (status, record.message_in_session().as_deref()))?;
+    begin(&mut task, record, (status, record.message_in_session()))?;
     task.serialize_entry("ttl", &record.ttl.map(millis))?;
     if let Some(interval) = record.poll_interval {
         task.serialize_entry("pollInterval", &millis(interval))?;
@@ -198,7 +198,8 @@ impl Serialize for InModernEra<'_> {
                 task.serialize_entry("inputRequests", &Requests(&record.inputs.wanted))?;
             }
             State::Completed(result) => {
-                task.serialize_entry("result", &Raw::trusted(&modern_result(record, result)))?;
+                let result = modern_result(record, result.as_json());
+                task.serialize_entry("result", &Raw::trusted(&result))?;
             }
             State::Failed(error) => task.serialize_entry("error", error)?,
             State::Working | State::Cancelled => {}

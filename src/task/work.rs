@@ -9,7 +9,7 @@ use serde::ser::Serialize;
 use super::RELATED;
 use super::error::TaskError;
 use super::key::TaskKey;
-use super::record::{Asking, Record, State, StoredError, Wanted};
+use super::record::{Asking, Record, State, StoredError, StoredResult, Wanted};
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::codes::ErrorCode;
@@ -42,10 +42,11 @@ impl Tasks {
     ) -> Result<(), TaskError> {
         let record = self.records.becoming(key, Status::Completed)?;
         let text = result_text(record, &result, self.config.result_bytes)?;
-        if !self.records.has_room_for(&self.config, text.len()) {
+        let result = StoredResult::new(record.request.kind, text);
+        if !self.records.has_room_for(&self.config, result.bytes()) {
             return Err(TaskError::TooManyBytes);
         }
-        self.end(key, State::Completed(text), now);
+        self.end(key, State::Completed(result), now);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews};
+use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{ErrorCode, Instant};
 use mcp_sansio_proptests::ServerSide;
 
@@ -79,6 +80,33 @@ fn messages_of_tasks_have_room_or_are_cut() {
     let restored = stage.tasks.restore(saved).unwrap();
     assert_eq!(stage.tasks.get(restored).unwrap().message(), Some(&long[..999]));
     assert_eq!(stage.tasks.bytes() - before, begun / 3 + 999);
+}
+
+/// Requests about tasks do not read the results of these tasks again. One that asks for many tasks would read all of them.
+#[test]
+fn a_look_at_a_task_does_not_depend_on_the_length_of_its_result() {
+    let work = |length: usize, is_restored: bool| {
+        let mut stage = Stage::<ServerSide>::quiet();
+        let key = stage.begin("a");
+        let (now, text) = (stage.now(), "x".repeat(length));
+        let failed = CallToolResult::error(format!("no disk\n{text}"));
+        stage.tasks.complete(key, &failed, now).unwrap();
+        if is_restored {
+            let saved = stage.tasks.save(key).unwrap();
+            assert!(stage.tasks.remove(key));
+            stage.tasks.restore(saved).unwrap();
+        }
+        let meter = WorkMeter::start();
+        let shown = shown("a", "failed").message("no disk");
+        assert_eq!(stage.answers(&about("1", "get", "a")), [result("1", shown.clone())]);
+        let list = result("2", format!(r#"{{"tasks":[{shown}]}}"#));
+        assert_eq!(stage.answers(&request("2", "tasks/list", "")), [list]);
+        meter.steps()
+    };
+    for is_restored in [false, true] {
+        let (short, long) = (work(10, is_restored), work(1_000_000, is_restored));
+        assert!(long < short + 100, "{long} steps, {short} for a short result");
+    }
 }
 
 #[test]
