@@ -45,7 +45,8 @@ pub struct HttpServerConfig {
     /// The delay that a client is asked for before it resumes an event stream whose response was closed early.
     /// Default 1 s.
     pub retry: Duration,
-    /// The time that an event stream that broke off is kept for its client. Default 5 min.
+    /// The time that an event stream that broke off is kept for its client, and the maximum age of the events that are
+    /// kept in memory for clients that resume a stream. Default 5 min.
     pub kept_for: Duration,
     /// The maximum number of such streams of a session; the latest ones are kept. Default 16.
     pub kept_streams: usize,

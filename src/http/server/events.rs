@@ -24,6 +24,17 @@ pub trait EventStore {
     /// Removes the events of a stream that no client can resume.
     fn forget(&mut self, stream: u32);
 
+    /// Removes the events that are too old by now. [`Streams::handle_timeout`](super::Streams::handle_timeout) calls it.
+    /// Does nothing by default.
+    fn expire(&mut self, now: Instant) {
+        _ = now;
+    }
+
+    /// Returns the time at which [`expire`](Self::expire) removes an event next. `None` by default.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
     /// Returns the bytes of memory of the stored events, for hosts that limit the memory of all sessions
     /// together: see [`Streams::stored_bytes`](super::Streams::stored_bytes). 0 by default, for a store outside of
     /// memory.
@@ -56,17 +67,23 @@ impl MemoryEvents {
         Self { kept: LazyBox::EMPTY, bytes: 0, most_events, most_bytes, kept_for }
     }
 
+    /// Creates a store with the usual bounds and this maximum age.
+    pub(super) const fn for_age(kept_for: Duration) -> Self {
+        Self::new(1024, 1 << 20, kept_for)
+    }
+
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self.kept.pop_front() {
             self.bytes -= oldest.message.len();
         }
+        self.kept.release();
     }
 }
 
 impl Default for MemoryEvents {
     /// Stores up to 1024 events of 1 MiB in total, for 5 minutes.
     fn default() -> Self {
-        Self::new(1024, 1 << 20, Duration::from_secs(300))
+        Self::for_age(Duration::from_secs(300))
     }
 }
 
@@ -78,13 +95,21 @@ impl EventStore for MemoryEvents {
         }
         self.bytes += message.len();
         self.kept.push_back(Kept { stream, event, message: message.into(), since: now });
-        while let Some(oldest) = self.kept.front()
-            && (self.most_events < self.kept.len()
-                || self.most_bytes < self.bytes
-                || self.kept_for < now - oldest.since)
-        {
+        while self.most_events < self.kept.len() || self.most_bytes < self.bytes {
             self.drop_oldest();
         }
+        self.expire(now);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        while self.poll_timeout().is_some_and(|due| due <= now) {
+            self.drop_oldest();
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        // The events are stored in the order of their times.
+        self.kept.front().map(|oldest| oldest.since + self.kept_for)
     }
 
     fn after(&self, stream: u32, event: u64) -> Option<(u64, &[u8])> {

@@ -39,9 +39,10 @@ impl RequestValidator {
         (Server::from_template(&self.modern, number), streams)
     }
 
-    /// Creates the machine of a session. The events that its client can resume from are kept in memory.
+    /// Creates the machine of a session. The events that its client can resume from are kept in memory, for
+    /// [`HttpServerConfig::kept_for`](super::HttpServerConfig::kept_for).
     pub fn session(&self, number: ConnectionNumber, id: SessionId) -> (Server, Streams) {
-        self.session_with(number, id, MemoryEvents::default())
+        self.session_with(number, id, MemoryEvents::for_age(self.config.kept_for))
     }
 
     /// Creates the machine of a session with its own store for events.
@@ -67,7 +68,7 @@ impl RequestValidator {
         saved: &SavedHttpSession,
         now: Instant,
     ) -> Result<(Server, Streams), RestoreSessionError> {
-        self.restore_with(number, saved, MemoryEvents::default(), now)
+        self.restore_with(number, saved, MemoryEvents::for_age(self.config.kept_for), now)
     }
 
     /// As [`restore`](Self::restore), with a store for events. The saved events are stored there, unless the store

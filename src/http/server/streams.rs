@@ -359,11 +359,14 @@ impl<E: EventStore> Streams<E> {
 
     /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.table.deadlines.first().map(|(deadline, _)| *deadline)
+        let deadline = self.table.deadlines.first().map(|(deadline, _)| *deadline);
+        deadline.into_iter().chain(self.events.poll_timeout()).min()
     }
 
-    /// Wakes the streams that are due, and removes those that no client has resumed in time.
+    /// Wakes the streams that are due, and removes those that no client has resumed in time, and events that are too
+    /// old.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.events.expire(now);
         while let Some((deadline, number)) = self.table.deadlines.first().copied()
             && deadline <= now
         {

@@ -133,7 +133,7 @@ fn kept_events_agree_with_a_list() {
                         };
                         while most < list.len()
                             || most_bytes < bytes(&list)
-                            || list.first().is_some_and(|oldest| age < now - oldest.3)
+                            || list.first().is_some_and(|oldest| age <= now - oldest.3)
                         {
                             list.remove(0);
                         }
@@ -191,8 +191,15 @@ fn the_latest_events_are_kept_within_bounds() {
     // Their age is limited.
     let mut events = MemoryEvents::new(100, 1_000, Duration::from_secs(60));
     events.keep(1, 1, b"12345", at(0));
-    events.keep(1, 2, b"12345", at(60_000));
+    events.keep(1, 2, b"12345", at(59_999));
     assert_eq!(kept(&events, 1), [1, 2]);
-    events.keep(1, 3, b"12345", at(60_001));
+    assert_eq!(events.poll_timeout(), Some(at(60_000)));
+    events.keep(1, 3, b"12345", at(60_000));
     assert_eq!(kept(&events, 1), [2, 3]);
+    events.expire(at(119_998));
+    assert_eq!(kept(&events, 1), [2, 3]);
+    events.expire(at(119_999));
+    assert_eq!(kept(&events, 1), [3]);
+    events.expire(at(120_000));
+    assert_eq!((kept(&events, 1), events.poll_timeout()), (vec![], None));
 }
