@@ -79,7 +79,8 @@ impl SimulatedClient {
         let silence = SilenceModel::new(setup.config.connection.keep_alive);
         Self {
             machine,
-            transport: ClientTransport::new(Arc::new(config), &limits),
+            transport: ClientTransport::new(Arc::new(config), &limits)
+                .match_stringified_ids(setup.config.connection.match_stringified_ids),
             principal: setup.principal,
             login,
             named: None,

@@ -33,6 +33,8 @@ use crate::limits::Limits;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ClientTransport {
     pub(super) limits: Limits,
+    /// Whether a number in a string is the id of a request with that number.
+    pub(super) stringified: bool,
     pub(super) outbox: Outbox,
     /// The calls of each batch in the outbox, in order; `None` instead of a call that has ended.
     pub(super) batches: VecDeque<Vec<Option<CallId>>>,
@@ -63,6 +65,7 @@ impl ClientTransport {
     pub fn new(config: Arc<HttpClientConfig>, limits: &Limits) -> Self {
         Self {
             limits: limits.clone(),
+            stringified: false,
             outbox: Outbox::new(Framing::Messages, limits),
             batches: VecDeque::new(),
             tool_calls: ToolCalls::new(config.most_tools, config.most_tool_bytes),
@@ -71,6 +74,15 @@ impl ClientTransport {
             refusals: Refusals::default(),
             is_finished: false,
         }
+    }
+
+    /// Sets whether a response with the id `"7"` answers the request `7`. It must be as in the configuration of the
+    /// machine: [`ConnectionConfig::match_stringified_ids`](crate::config::ConnectionConfig::match_stringified_ids).
+    /// False by default.
+    #[must_use]
+    pub const fn match_stringified_ids(mut self, matches: bool) -> Self {
+        self.stringified = matches;
+        self
     }
 
     /// Returns the configuration.

@@ -82,7 +82,8 @@ enum Renewal {
 impl HttpClient {
     /// Creates a client that has not sent anything.
     pub fn new(config: Arc<HttpClientConfig>, client: Arc<ClientConfig>) -> Self {
-        let transport = ClientTransport::new(config, &client.connection.limits);
+        let transport = ClientTransport::new(config, &client.connection.limits)
+            .match_stringified_ids(client.connection.match_stringified_ids);
         let client = Client::new(client);
         Self { client, transport, renewal: Renewal::No, failed: VecDeque::new() }
     }

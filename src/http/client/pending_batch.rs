@@ -73,8 +73,13 @@ impl PendingBatch {
     }
 
     /// Returns the calls without a response in this text.
-    pub(super) fn unanswered(mut self, text: &[u8], limits: &Limits) -> Vec<CallId> {
-        each_answered(text, limits, |id| {
+    pub(super) fn unanswered(
+        mut self,
+        text: &[u8],
+        limits: &Limits,
+        stringified: bool,
+    ) -> Vec<CallId> {
+        each_answered(text, limits, stringified, |id| {
             if let Some(call) = self.call_of(id) {
                 self.remove(call);
             }

@@ -294,7 +294,7 @@ impl ClientTransport {
         }
         match self.requests.exchanges.remove(&exchange)?.purpose {
             Purpose::Batch(batch) => {
-                let unanswered = batch.unanswered(&reader.message, &self.limits);
+                let unanswered = batch.unanswered(&reader.message, &self.limits, self.stringified);
                 let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
                 self.requests.fail(unanswered, &failure);
                 Some(Step::Message(received))
@@ -325,7 +325,7 @@ impl ClientTransport {
             self.answered_elsewhere(exchange, text);
             return Looked::default();
         };
-        let is_answer = answers(text, &asked.id, &self.limits);
+        let is_answer = answers(text, &asked.id, &self.limits, self.stringified);
         let lists_tools = is_answer && asked.lists_tools;
         let message = core::str::from_utf8(text).ok().filter(|_| lists_tools);
         let headers = &mut self.tool_calls.headers;
@@ -337,7 +337,7 @@ impl ClientTransport {
     /// exchange, that exchange is aborted.
     fn answered_elsewhere(&mut self, exchange: ExchangeNumber, text: &[u8]) {
         if self.requests.transport.is_streamable() {
-            each_answered(text, &self.limits, |id| {
+            each_answered(text, &self.limits, self.stringified, |id| {
                 if self.requests.exchanges.carries(id) != Some(exchange) {
                     self.requests.cancel(id);
                 }

@@ -47,8 +47,9 @@ impl Connection {
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
         let out = |client: &Client| {
-            let transport =
-                ClientTransport::new(Arc::new(http), &client.config().connection.limits);
+            let connection = &client.config().connection;
+            let transport = ClientTransport::new(Arc::new(http), &connection.limits)
+                .match_stringified_ids(connection.match_stringified_ids);
             Out::Http(HttpOutboxes::Requests(Box::new(transport)))
         };
         Self::open_on(config, out, options, parts, attach).await

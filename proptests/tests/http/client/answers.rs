@@ -146,6 +146,35 @@ fn a_stream_that_ends_early_loses_its_call() {
     assert_eq!(side.http.transport().exchanges(), 0);
 }
 
+/// A client that accepts the number of a request in a string accepts it over HTTP as well.
+#[test]
+fn an_id_in_a_string_answers_its_request_if_configured() {
+    let stringified = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{DONE}}}"#);
+    for matches in [true, false] {
+        let mut config = config::client();
+        config.connection.match_stringified_ids = matches;
+        let http = HttpClientConfig::new(URL);
+        let (mut side, listening) = Side::listening_as(config, Revision::V2025_11_25, http);
+        let mut standalone = side.stream(&listening);
+        let (call, request) = side.asks("tools/list", "{}");
+        let (done, outcome) = ended(side.json(&request, &stringified(request.id())));
+        assert_eq!(done, call);
+        if matches {
+            assert!(matches!(outcome, Outcome::Result(_)), "{outcome:?}");
+        } else {
+            let no_answer = TransportFailure::new(TransportFailureKind::NoAnswer);
+            assert_eq!(outcome, Outcome::TransportFailed(no_answer));
+            continue;
+        }
+        // On another stream, it ends the exchange of its request.
+        let (call, request) = side.asks("tools/list", "{}");
+        let events = side.says(&mut standalone, &stringified(request.id()));
+        assert_eq!(complete(events).0, call);
+        side.aborts(request.exchange);
+        assert_eq!(side.http.transport().exchanges(), 1);
+    }
+}
+
 /// The transport error reaches the caller, also after the resumption of a stream has failed.
 #[test]
 fn transport_errors_are_reported_to_the_caller() {
