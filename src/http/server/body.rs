@@ -12,7 +12,7 @@ use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
 use crate::json::{Envelope, Object, Raw, ScannedFrame, Str};
 use crate::limits::Limits;
-use crate::rpc::{Fault, Id, Message, Versions, classify};
+use crate::rpc::{Fault, Id, Message, classify};
 use crate::version::{Revision, RevisionSet};
 
 /// # Bodies
@@ -61,7 +61,7 @@ impl RequestValidator {
         let limits = &self.server.connection.limits;
         first_frame(self, body).is_ok_and(|first| {
             let envelope = Envelope::scan(first.bytes(), limits.depth);
-            let message = read(&envelope, limits);
+            let message = read(self, &envelope);
             let is_work =
                 matches!(message, Ok(Message::Request { method, .. }) if method != "ping");
             is_work && !first.is_in_batch()
@@ -105,7 +105,7 @@ impl Body<'_> {
             return self.batch(Frames::of(body, limits), limits);
         }
         let envelope = scanned.read(first.bytes(), limits.depth, None);
-        self.message(read(envelope, limits)?)
+        self.message(read(self.validator, envelope)?)
     }
 
     fn message(&self, message: Message<'_, '_>) -> Result<Destination, Reply> {
@@ -127,7 +127,7 @@ impl Body<'_> {
         let (mut asks, mut answers) = (false, false);
         for frame in frames {
             let envelope = Envelope::scan(frame.bytes(), limits.depth);
-            let meta = match read(&envelope, limits) {
+            let meta = match read(self.validator, &envelope) {
                 Ok(Message::Request { method, .. }) if method == "initialize" => {
                     return Err(invalid("initialize must not be in a batch"));
                 }
@@ -417,12 +417,16 @@ pub(super) fn check_shape<'b>(
     let limits = &validator.server.connection.limits;
     first_frame(validator, body)?;
     Frames::of(body, limits).try_for_each(|frame| {
-        read(scanned.read(frame.bytes(), limits.depth, None), limits).map(|_| ())
+        read(validator, scanned.read(frame.bytes(), limits.depth, None)).map(|_| ())
     })
 }
 
-fn read<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Result<Message<'e, 'a>, Reply> {
-    classify(envelope, limits, Versions::Exact).map_err(|defective| {
+fn read<'e, 'a>(
+    validator: &RequestValidator,
+    envelope: &'e Envelope<'a>,
+) -> Result<Message<'e, 'a>, Reply> {
+    let connection = &validator.server.connection;
+    classify(envelope, &connection.limits, connection.versions()).map_err(|defective| {
         let (kind, is_cut) = match defective.kind {
             // A body may have line breaks, so here the JSON text is incomplete.
             ViolationKind::SplitOverLines => (ViolationKind::NotJson, true),

@@ -119,6 +119,26 @@ fn the_accept_header_must_cover_the_response_types() {
     assert_eq!(site.read_response(turn), refused);
 }
 
+/// A server that accepts messages without `jsonrpc` accepts them over HTTP as well.
+#[test]
+fn a_message_without_a_version_is_accepted_if_configured() {
+    for is_lenient in [true, false] {
+        let mut site = Site::with(|_, server| server.connection.lenient_version = is_lenient);
+        let unversioned = |body: &str| body.replacen(r#""jsonrpc":"2.0","#, "", 1);
+        let complete = site.post(&modern_headers(DISCOVER), discover());
+        let received = site.post(&modern_headers(DISCOVER), unversioned(&discover()));
+        assert_eq!((received == complete, received.status == 400), (is_lenient, !is_lenient));
+        let session = site.open("2025-11-25");
+        let body = unversioned(&message::plain("7", "tools/list", ""));
+        let validator = site.http.validator();
+        assert_eq!(validator.is_request(body.as_bytes()), is_lenient);
+        assert_eq!(validator.message(body.as_bytes()).is_ok(), is_lenient);
+        let turn = site.send("POST", &in_session(&session), &body);
+        assert_eq!(site.events().len(), usize::from(is_lenient));
+        assert_eq!(site.read_response(turn).status, if is_lenient { 0 } else { 400 });
+    }
+}
+
 /// Proves H-HTTP-19.
 #[test]
 fn a_request_body_must_be_declared_as_json() {
