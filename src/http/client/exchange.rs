@@ -121,6 +121,17 @@ impl Exchange {
         }
     }
 
+    /// Returns the ids of the requests that the exchange carries, or because of which it lists the tools.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        let (one, many) = match &self.purpose {
+            Purpose::Request(asked) => (Some(&*asked.id), &[][..]),
+            Purpose::Refresh(refresh) => (Some(refresh.call_id()), &[][..]),
+            Purpose::Batch(batch) => (None, batch.ids()),
+            _ => (None, &[][..]),
+        };
+        one.into_iter().chain(many.iter().map(|id| &**id))
+    }
+
     /// Whether the exchange carries a batch, and every call of it has ended.
     pub(super) fn is_batch_without_calls(&self) -> bool {
         matches!(&self.purpose, Purpose::Batch(batch) if batch.calls().is_empty())

@@ -18,6 +18,8 @@ pub(super) struct ExchangeTable {
     dues: BTreeSet<(Instant, ExchangeNumber)>,
     /// The exchanges that carry a call, by the call.
     calls: BTreeMap<CallId, ExchangeNumber>,
+    /// The exchanges that carry a request, or list the tools because of one, by the id of the request.
+    ids: BTreeMap<u64, ExchangeNumber>,
     /// The number of exchanges with [`Purpose::Notice`].
     notices: u32,
 }
@@ -39,6 +41,7 @@ impl ExchangeTable {
         self.remove(&number);
         self.dues.extend(exchange.due().map(|due| (due, number)));
         self.calls.extend(exchange.calls().iter().map(|call| (*call, number)));
+        self.ids.extend(exchange.ids().filter_map(number_in).map(|id| (id, number)));
         if let Purpose::Notice { .. } = exchange.purpose {
             self.notices += 1;
         }
@@ -53,6 +56,9 @@ impl ExchangeTable {
         for call in exchange.calls() {
             self.forget_call(*call, *number);
         }
+        for id in exchange.ids() {
+            self.forget_id(id, *number);
+        }
         if let Purpose::Notice { .. } = exchange.purpose {
             self.notices -= 1;
         }
@@ -63,6 +69,18 @@ impl ExchangeTable {
     fn forget_call(&mut self, call: CallId, number: ExchangeNumber) {
         if self.calls.get(&call) == Some(&number) {
             self.calls.remove(&call);
+        }
+    }
+
+    /// Removes a request from the index, unless it is sent again on another exchange.
+    fn forget_id(&mut self, id: &str, number: ExchangeNumber) {
+        let Some(id) = number_in(id) else { return };
+        if self.ids.get(&id) == Some(&number) {
+            self.ids.remove(&id);
+        }
+        if self.ids.is_empty() {
+            // An empty map keeps an allocated node.
+            self.ids = BTreeMap::new();
         }
     }
 
@@ -92,9 +110,12 @@ impl ExchangeTable {
         else {
             return true;
         };
-        batch.remove(call);
+        let id = batch.remove(call);
         let is_last = batch.calls().is_empty() && (*has_head || !batch.notifies());
         self.forget_call(call, number);
+        if let Some(id) = id {
+            self.forget_id(&id, number);
+        }
         is_last
     }
 
@@ -111,13 +132,7 @@ impl ExchangeTable {
     /// Returns the exchange that carries the request with this id, alone or in a batch, or that lists the tools because
     /// of it.
     pub(super) fn carries(&self, id: &str) -> Option<ExchangeNumber> {
-        let is_it = |exchange: &Exchange| match &exchange.purpose {
-            Purpose::Request(asked) => asked.id == id,
-            Purpose::Refresh(refresh) => refresh.is_for(id),
-            Purpose::Batch(batch) => batch.call_of(id).is_some(),
-            _ => false,
-        };
-        self.open.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)
+        self.ids.get(&number_in(id)?).copied()
     }
 
     /// Returns the exchanges of `server/discover`, which probes whether the server needs a session.
@@ -141,6 +156,11 @@ impl ExchangeTable {
     }
 }
 
+/// Returns the number of a request id, as on the wire. The ids of this side are numbers.
+fn number_in(id: &str) -> Option<u64> {
+    id.parse().ok().filter(|_| !id.starts_with('+'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::pending_call::PendingCall;
@@ -152,7 +172,10 @@ mod tests {
         let [first, second] = [0, 1].map(|generation| {
             CallId(SlotKey { connection: ConnectionNumber::default(), index: 0, generation })
         });
-        let exchange = |call| Exchange::new(Purpose::Request(PendingCall::new(call, "1")), true);
+        let exchange = |call| {
+            let id = if call == first { "1" } else { "2" };
+            Exchange::new(Purpose::Request(PendingCall::new(call, id)), true)
+        };
         let [one, two] = [1, 2].map(ExchangeNumber);
         let mut table = ExchangeTable::default();
         table.insert(one, exchange(first));
@@ -160,15 +183,21 @@ mod tests {
         // The second call has the place of the first one, whose exchange is still open.
         table.insert(two, exchange(second));
         assert_eq!((table.waits_for(first), table.waits_for(second)), (Some(one), Some(two)));
+        assert_eq!((table.carries("1"), table.carries("2")), (Some(one), Some(two)));
+        assert_eq!(
+            (table.carries("3"), table.carries("+1"), table.carries("\"1\"")),
+            (None, None, None)
+        );
         // Its exchange is inserted again when it is resumed.
         table.set_due(one, Some(Instant::from_millis(2)));
         assert_eq!((table.waits_for(first), table.waits_for(second)), (Some(one), Some(two)));
         table.remove(&one);
         assert_eq!((table.waits_for(first), table.waits_for(second)), (None, Some(two)));
+        assert_eq!((table.carries("1"), table.carries("2")), (None, Some(two)));
         // A call that is sent again belongs to its last exchange.
         table.insert(one, exchange(second));
         table.remove(&two);
-        assert_eq!(table.waits_for(second), Some(one));
+        assert_eq!((table.waits_for(second), table.carries("2")), (Some(one), Some(one)));
         table.insert(two, exchange(second));
         table.remove(&one);
         table.set_due(two, Some(Instant::from_millis(1)));

@@ -63,13 +63,17 @@ impl PendingBatch {
         self.calls.get(at).copied()
     }
 
-    /// Removes a call.
-    pub(super) fn remove(&mut self, call: CallId) {
-        if let Some(at) = self.calls.iter().position(|one| *one == call) {
-            self.calls.remove(at);
-            // The lists have the same length.
-            self.ids.remove(at);
-        }
+    /// Returns the ids of the requests, in the order of their calls.
+    pub(super) fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// Removes a call. Returns the id of its request.
+    pub(super) fn remove(&mut self, call: CallId) -> Option<String> {
+        let at = self.calls.iter().position(|one| *one == call)?;
+        self.calls.remove(at);
+        // The lists have the same length.
+        (at < self.ids.len()).then(|| self.ids.remove(at))
     }
 
     /// Returns the calls without a response in this text.

@@ -57,9 +57,9 @@ impl Refresh {
         self.asked.call
     }
 
-    /// Whether the refused request has this id.
-    pub(super) fn is_for(&self, id: &str) -> bool {
-        self.asked.id == id
+    /// Returns the id of the refused request.
+    pub(super) fn call_id(&self) -> &str {
+        &self.asked.id
     }
 
     /// Returns the request for a page: the first one, or the one at a cursor, which is a JSON string. Returns `None`
