@@ -131,6 +131,10 @@ impl HttpServer {
 
     /// Updates the woken streams and the deadline of a connection.
     pub(super) fn settle(&mut self, number: u32, now: Instant) {
+        self.woken.prune(|number, stream| {
+            let connection = self.connections.get(&number);
+            connection.is_some_and(|one| one.streams.table.streams.contains_key(&stream))
+        });
         let Some(connection) = self.connections.get_mut(&number) else { return };
         if connection.streams.has_ended() {
             connection.server.close();

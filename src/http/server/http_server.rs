@@ -16,6 +16,7 @@ use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::source::RequestSource;
 use super::streams::Streams;
+use super::woken::Woken;
 use crate::config::ServerConfig;
 use crate::connection::Cause;
 use crate::frame::Frame;
@@ -75,8 +76,7 @@ pub struct HttpServer {
     pub(super) connections: BTreeMap<u32, Connection>,
     pub(super) sessions: Sessions<u32>,
     pub(super) deadlines: BTreeSet<(Instant, u32)>,
-    /// The connections and streams with responses to poll.
-    pub(super) woken: Vec<(u32, u32)>,
+    pub(super) woken: Woken,
     pub(super) next_number: u32,
     /// Whether the server refuses new connections.
     pub(super) is_shutting_down: bool,
@@ -111,7 +111,7 @@ impl HttpServer {
             connections: BTreeMap::new(),
             sessions,
             deadlines: BTreeSet::new(),
-            woken: Vec::new(),
+            woken: Woken::default(),
             next_number: 0,
             is_shutting_down: false,
         }
@@ -369,9 +369,11 @@ impl HttpServer {
         self.settle(exchange.connection, now);
     }
 
-    /// Returns the connections and stream numbers whose responses should be polled with [`next`](Self::next).
+    /// Returns the connections and stream numbers whose responses should be polled with [`next`](Self::next), each
+    /// once, in the order of their numbers.
     pub fn woken(&mut self) -> impl Iterator<Item = (ConnectionNumber, u32)> {
-        self.woken.drain(..).map(|(number, stream)| (ConnectionNumber::new(number), stream))
+        let woken = self.woken.take().into_iter();
+        woken.map(|(number, stream)| (ConnectionNumber::new(number), stream))
     }
 }
 

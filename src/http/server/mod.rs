@@ -22,6 +22,7 @@ mod spare_stream;
 mod stream;
 mod stream_table;
 mod streams;
+mod woken;
 
 pub(crate) use body::name_source;
 pub use config::{HttpServerConfig, ResponseMode, SessionMode};

@@ -7,7 +7,10 @@ use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{CallError, CallOptions, IncomingId, Server, ServerEvent};
 
 use super::message::{fault, plain, progress, result};
-use super::site::{Site, Turn, event, get, in_session, json, numbered, priming, status, stream};
+use super::site::{
+    Site, Turn, event, get, in_session, json, modern_headers, numbered, priming, status, stream,
+};
+use super::validator::discover;
 
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 const PROMPTS: &str = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
@@ -171,6 +174,36 @@ fn a_response_is_woken_by_its_connection_and_its_stream() {
     assert_eq!(exchange.connection(), request.id.connection());
     let woken: Vec<_> = site.http.woken().collect();
     assert_eq!(woken, [(exchange.connection(), exchange.response().stream())]);
+}
+
+/// A host that polls its responses directly need not ask for the list of those to poll.
+#[test]
+fn the_list_of_responses_to_poll_is_bounded() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let lines = in_session(&session);
+    for number in 1..1_000 {
+        let id = number.to_string();
+        assert_eq!(site.post(&lines, plain(&id, "ping", "")), json(200, result(&id, "")));
+        let discovered = site.post(&modern_headers("server/discover"), discover());
+        assert_eq!(discovered.status, 200);
+        site.settle();
+    }
+    let woken = site.http.woken().count();
+    assert!(woken <= 64, "{woken}");
+    // Each response is named once.
+    let exchanges = ["1", "2"].map(|id| {
+        let call =
+            plain(id, "tools/call", &format!(r#""name":"t","_meta":{{"progressToken":{id}}}"#));
+        let (turn, request) = site.ask(&lines, &call);
+        (site.exchange(turn), request.id)
+    });
+    for progress in 1..100 {
+        exchanges.iter().for_each(|(_, request)| site.progress(*request, progress));
+    }
+    let expected =
+        exchanges.map(|(exchange, _)| (exchange.connection(), exchange.response().stream()));
+    assert!(site.http.woken().eq(expected));
 }
 
 /// A standalone stream that is full takes no more server requests of JSON responses until its client has read it.
