@@ -9,7 +9,7 @@ use crate::codes::{ErrorCode, ViolationKind};
 use crate::connection::{Detail, RequestMeta};
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Frame, Frames, Origin};
-use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
+use crate::http::{Field, Headers, ParamHeaders, decode_value, encode_value, name};
 use crate::json::{Envelope, Object, Raw, ScannedFrame, Str};
 use crate::limits::Limits;
 use crate::rpc::{Fault, Id, Message, classify};
@@ -326,7 +326,7 @@ impl Body<'_> {
             return Ok(());
         }
         match self.headers.get(name::METHOD) {
-            Field::Once(named) if asked.method == named => Ok(()),
+            Field::Once(named) if is_header_of(&asked.method, named) => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::METHOD, other))),
         }
     }
@@ -335,7 +335,7 @@ impl Body<'_> {
     fn check_notified(&self, method: &Str<'_>) -> Result<(), Reply> {
         match self.headers.get(name::METHOD) {
             Field::Absent => Ok(()),
-            Field::Once(named) if *method == named => Ok(()),
+            Field::Once(named) if is_header_of(method, named) => Ok(()),
             other => Err(refusal(ErrorCode::HEADER_MISMATCH, &Complaint(name::METHOD, other))),
         }
     }
@@ -368,6 +368,11 @@ impl Body<'_> {
         let arguments = asked.param("arguments").map(Raw::trusted);
         repeated.check(arguments.as_ref(), self.headers).map_err(|wrong| mismatch(asked, &wrong))
     }
+}
+
+/// Whether this header field repeats a method: as it is, or encoded if a field cannot hold it.
+fn is_header_of(method: &Str<'_>, field: &str) -> bool {
+    *method == field || encode_value(&method.to_str()) == field
 }
 
 /// Returns the member of the params that `Mcp-Name` repeats

@@ -6,7 +6,7 @@ use mcp_sansio::http::ParamHeaders;
 use mcp_sansio::json::Raw;
 
 use super::message::{self, cacheable, complete, error, initialize, plain, with_meta};
-use super::site::{POST, Site, about, in_session, json, modern_headers, replaced, without};
+use super::site::{POST, Site, about, in_session, json, modern_headers, replaced, status, without};
 
 fn mismatch(text: &str) -> super::site::ResponseParts {
     json(400, error("1", -32020, text))
@@ -78,6 +78,24 @@ fn the_name_is_in_its_header_where_there_is_one() {
     let lines = about("tools/call", "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
     let (_, request) = site.ask(&lines, &body);
     assert_eq!(request.method, "tools/call");
+}
+
+/// A method that no header field can hold is encoded.
+///
+/// Proves H-HTTP-52.
+#[test]
+fn the_method_header_is_decoded() {
+    let mut site = Site::new();
+    let body = message::modern_request("1", "x/\\u00e9", "");
+    let differs = "Mcp-Method is not what the body says";
+    for other in ["x/", "x", "=?base64?eC8=?=", "=?base64?eC/DqQ==?=x", "=?base64?eA?="] {
+        assert_eq!(site.post(&modern_headers(other), &body), mismatch(differs), "{other}");
+    }
+    let (_, request) = site.ask(&modern_headers("=?base64?eC/DqQ==?="), &body);
+    assert_eq!(request.method, *"x/é");
+    let body = message::notification("x/\\u00e9", "");
+    assert_eq!(site.post(&modern_headers("=?base64?eC/DqQ==?="), &body), status(202));
+    assert_eq!(site.post(&modern_headers("x/"), &body).status, 400);
 }
 
 /// The members that name a task are repeated in the header field as well, if the server offers tasks.
