@@ -2,7 +2,8 @@
 //!
 //! Shows the whole loop: bytes into a `ByteStream`, events out of its steps, output bytes to the socket, and one
 //! deadline for the poll. Slow work continues while the loop runs: a deadline of the application triggers the response
-//! of the tool `later` (`event_loop/tools.rs`).
+//! of the tool `later` (`event_loop/tools.rs`). The clients take turns, and one that does not read its responses is not
+//! read either.
 //!
 //! Usage: `cargo run --example event_loop_server [ADDRESS]`. The default address, `127.0.0.1:0`, selects a free
 //! port, and the program prints it.
@@ -24,6 +25,9 @@ use self::tools::Later;
 
 const LISTENER: Token = Token(0);
 
+/// The reads of a client before the others have their turn.
+const READS: usize = 8;
+
 /// The time that a client may take to read the last output.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -35,6 +39,8 @@ struct Client {
     socket: TcpStream,
     stream: ByteStream<Server>,
     later: Later,
+    /// Whether the socket may have more bytes.
+    has_input: bool,
     /// The time to give up on a client that does not read the last output.
     patience: Option<Instant>,
 }
@@ -44,18 +50,33 @@ impl Client {
     fn new(socket: TcpStream, config: &Arc<ServerConfig>, number: ConnectionNumber) -> Self {
         let server = Server::with_connection_number(Arc::clone(config), number);
         let stream = ByteStream::lines(server);
-        Self { socket, stream, later: Later::default(), patience: None }
+        Self { socket, stream, later: Later::default(), has_input: false, patience: None }
     }
 
-    /// Reads until the socket has no more bytes.
+    /// Whether there is input to read now. Without the condition on the outbox, the responses to a client that does not
+    /// read them would exhaust the outbox, and the next requests would stay without a response.
+    fn can_read(&mut self) -> bool {
+        self.has_input && !self.stream.machine_and_outbox().1.is_congested()
+    }
+
+    /// Reads a few times, until the socket has no more bytes or the outbox is congested.
     fn read(&mut self, now: Instant) {
-        loop {
+        for _ in 0..READS {
+            if !self.can_read() {
+                return;
+            }
             match self.socket.read(self.stream.space()) {
-                Ok(0) => return self.stream.finish(),
+                Ok(0) => {
+                    self.has_input = false;
+                    return self.stream.finish();
+                }
                 Ok(bytes) => self.stream.filled(bytes),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return self.stream.fail(Cause::ReadFailed, now),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.has_input = false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.has_input = false;
+                    return self.stream.fail(Cause::ReadFailed, now);
+                }
             }
             self.later.handle_steps(&mut self.stream, now);
         }
@@ -73,9 +94,11 @@ impl Client {
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        let stream = self.stream.poll_timeout();
-        self.later.deadline().into_iter().chain(stream).chain(self.patience).min()
+    /// Returns when the loop has to continue, although no event has arrived.
+    fn deadline(&mut self) -> Option<Instant> {
+        let input = self.can_read().then_some(Instant::EPOCH);
+        let (stream, later) = (self.stream.poll_timeout(), self.later.deadline());
+        [input, stream, later, self.patience].into_iter().flatten().min()
     }
 
     /// Whether the connection has ended, and no output is left that the client would read.
@@ -99,7 +122,7 @@ fn main() -> io::Result<()> {
     // The end of the pause after a failed accept. Clients that have been waiting since then cause no further event.
     let mut pause = None::<Instant>;
     loop {
-        let deadline = clients.values().filter_map(Client::deadline).chain(pause).min();
+        let deadline = clients.values_mut().filter_map(Client::deadline).chain(pause).min();
         match poll.poll(&mut events, deadline.map(|deadline| deadline - clock.now())) {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             polled => polled?,
@@ -111,7 +134,7 @@ fn main() -> io::Result<()> {
             } else if let Some(client) = clients.get_mut(&event.token())
                 && event.is_readable()
             {
-                client.read(now);
+                client.has_input = true;
             }
         }
         if pause.is_some_and(|end| end <= now) {
@@ -121,8 +144,10 @@ fn main() -> io::Result<()> {
                 now + BREATH
             });
         }
-        // A full socket causes an event once it is writable again: mio is edge-triggered.
+        // mio is edge-triggered: input causes one event until it is read, and so does a full socket that is writable
+        // again.
         for client in clients.values_mut() {
+            client.read(now);
             client.later.finish_work(&mut client.stream, now);
             client.later.handle_steps(&mut client.stream, now);
             client.write(now);

@@ -120,7 +120,10 @@ mod server {
         fn operations(&mut self, number: u64) -> impl Iterator<Item = squeue::Entry> + use<> {
             let socket = Fd(self.socket.as_raw_fd());
             let mut receive = None;
-            if !self.is_receiving && !self.has_ended {
+            // Otherwise the responses to a client that does not read them would exhaust the outbox, and the next
+            // requests would stay without a response.
+            let has_room = !self.stream.machine_and_outbox().1.is_congested();
+            if has_room && !self.is_receiving && !self.has_ended {
                 self.is_receiving = true;
                 let (start, length) = (self.input.as_mut_ptr(), INPUT_BYTES as u32);
                 receive =

@@ -202,7 +202,9 @@ fn a_server_with_threads_for_each_client() {
 
 #[test]
 fn an_event_loop_without_an_adapter() {
-    serves_every_client(&Listening::new("event_loop_server", "127.0.0.1:0"));
+    let server = Listening::new("event_loop_server", "127.0.0.1:0");
+    serves_every_client(&server);
+    answers_a_client_that_reads_late(&server);
     #[cfg(unix)]
     outlives_too_many_clients(&Listening::with_files("event_loop_server", 24));
 }
@@ -249,6 +251,7 @@ fn a_loop_of_completions_without_an_adapter() {
     outlives_too_many_clients(&Listening::with_files("uring_server", 24));
     let server = Listening::new("uring_server", "127.0.0.1:0");
     serves_every_client(&server);
+    answers_a_client_that_reads_late(&server);
     // Many clients that come and go at once, more than the queue of operations has places for.
     let clients: Vec<_> = (0..600)
         .map(|number| {
@@ -325,4 +328,42 @@ fn serves_every_client(server: &Listening) {
     let mut answers = String::new();
     babbling.read_to_string(&mut answers).unwrap();
     assert_eq!(answers, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+}
+
+/// A client that sends requests and does not read gets every response once it reads, and delays no other client. The
+/// responses are more than the outbox and the system take.
+fn answers_a_client_that_reads_late(server: &Listening) {
+    const REQUESTS: usize = 120_000;
+    let mut requests = String::from(concat!(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"#,
+        r#""clientInfo":{"name":"late","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+    ));
+    for number in 0..REQUESTS {
+        requests += &format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":\"{number:0250}\",\"method\":\"tools/list\"}}\n"
+        );
+    }
+    let late = TcpStream::connect(&server.address).unwrap();
+    let mut writer = late.try_clone().unwrap();
+    let writes = thread::spawn(move || writer.write_all(requests.as_bytes()));
+    // The server has begun to respond.
+    late.peek(&mut [0]).unwrap();
+    let mut other = TcpStream::connect(&server.address).unwrap();
+    other.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+    let mut answer = String::new();
+    BufReader::new(other).read_line(&mut answer).unwrap();
+    assert_eq!(answer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    assert!(!writes.is_finished(), "the server reads more than it writes");
+    let mut answers = BufReader::new(late).lines().map(Result::unwrap);
+    assert!(answers.next().unwrap().starts_with("{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{"));
+    for number in 0..REQUESTS {
+        let answer = answers.next().unwrap();
+        let expected =
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{number:0250}\",\"result\":{{\"tools\":[");
+        assert!(answer.starts_with(&expected), "{answer}");
+    }
+    writes.join().unwrap().unwrap();
 }
