@@ -178,7 +178,9 @@ impl Connection {
             && failed.successor.is_none()
             && let Ok(Some(status)) = process.wait(EXIT, &*parts.sleep).await
         {
-            return Err(Failed::with(OpenError::Ended(status)));
+            let stderr = process.whole_stderr(&*parts.sleep).await;
+            let stderr = String::from_utf8_lossy(&stderr).into_owned();
+            return Err(Failed::with(OpenError::Ended { status, stderr }));
         }
         // The input of the process is closed by now. An unknown exit status changes nothing here.
         _ = process.end(&*parts.sleep).await;

@@ -26,9 +26,21 @@ pub enum OpenError {
     #[error("{0}")]
     Config(#[from] ConnectError),
     /// The server ended before the session was open.
-    #[error("the server ended before it answered ({0})")]
-    Ended(ExitStatus),
+    #[error("the server ended before it answered ({status}){}", last_line(stderr))]
+    Ended {
+        /// Its exit status.
+        status: ExitStatus,
+        /// The last part of its standard error, if that is [captured](crate::Stderr::Capture), otherwise empty. Invalid
+        /// UTF-8 is replaced. The message of this error ends with its last line.
+        stderr: String,
+    },
     /// The server refused, sent an invalid response, or did not respond in time.
     #[error(transparent)]
     Connect(ConnectFailure<'static>),
+}
+
+/// Returns the last line of a text that is not blank, after a colon. Empty if there is none.
+fn last_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    line.map_or_else(String::new, |line| format!(": {line}"))
 }

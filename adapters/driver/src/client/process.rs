@@ -10,10 +10,14 @@ use std::time::{Duration, Instant};
 use super::kill_switch::KillSwitch;
 use super::process_group::ProcessGroup;
 use crate::sleep::Sleep;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, thread};
 
 /// The interval at which to check whether a process has ended.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How long to wait for the end of the standard error of a process that has ended. Another process may keep it open.
+const STDERR_END: Duration = Duration::from_millis(200);
 
 /// How a server that is a child process is run and ended
 /// ([shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown)), unless a
@@ -123,6 +127,7 @@ impl Process {
                     Err(_) => break,
                 }
             }
+            tail.is_complete.store(true, Ordering::Release);
         };
         thread::Builder::new().name("mcp stderr".into()).spawn(read).map(|_| ())
     }
@@ -145,6 +150,16 @@ impl Process {
     /// Returns the last bytes of the standard error, if it is [captured](Stderr::Capture).
     pub fn stderr(&self) -> Vec<u8> {
         self.stderr.bytes()
+    }
+
+    /// Returns the last bytes of the standard error of a process that has ended. Waits for the rest of them, for at most
+    /// [`STDERR_END`].
+    pub(crate) async fn whole_stderr(&self, sleep: &dyn Sleep) -> Vec<u8> {
+        if matches!(self.options.stderr, Stderr::Capture(_)) {
+            let is_complete = || self.stderr.is_complete.load(Ordering::Acquire);
+            within(STDERR_END, sleep, &self.kill_switch, is_complete).await;
+        }
+        self.stderr()
     }
 
     /// Ends the process, whose input is closed: waits for it, then asks it to terminate, then kills it. Afterwards
@@ -234,6 +249,8 @@ impl Drop for Process {
 #[derive(Default)]
 struct Tail {
     bytes: Mutex<VecDeque<u8>>,
+    /// Whether the stream has ended.
+    is_complete: AtomicBool,
 }
 
 impl Tail {

@@ -128,6 +128,7 @@ suite! {
         standard_error_never_fills_up
         a_server_that_is_not_there
         a_server_that_ends_at_once
+        a_server_that_ends_at_once_leaves_its_standard_error
         a_server_is_started_again_only_for_the_question
         a_server_process_gets_its_environment_and_directory;
     #[cfg(windows)]

@@ -247,7 +247,7 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
     let adapter = A::new();
     let error = adapter.spawn_with(client_config(), patient(), command).unwrap_err();
     let text = error.to_string();
-    assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
+    assert!(matches!(error, OpenError::Ended { status, .. } if status.code() == Some(3)), "{text}");
     // A silent server is given up at the handshake timeout, and ended.
     let mut config = client_config();
     config.connection.timeouts.handshake = Some(Duration::from_millis(50));
@@ -256,6 +256,35 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
     let adapter = A::new();
     let error = adapter.spawn_with(config, impatient(), command).unwrap_err();
     assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
+}
+
+/// The reason why a server did not start is usually in its standard error.
+pub(crate) fn a_server_that_ends_at_once_leaves_its_standard_error<A: Adapter>() {
+    let error = |script: &str, stderr: Stderr| {
+        let mut process = ProcessOptions::default();
+        process.stderr = stderr;
+        let options = ConnectionOptions::new().process(process);
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let error = A::new().spawn_with(client_config(), options, command).unwrap_err();
+        let text = error.to_string();
+        let OpenError::Ended { status, stderr } = error else { panic!("{text}") };
+        assert_eq!(status.code(), Some(3), "{text}");
+        (text, stderr)
+    };
+    let plain = "the server ended before it answered (exit status: 3)";
+    let script = "head -c 1000000 /dev/zero >&2; printf '!\\377\\nno module\\r\\n \\n' >&2; exit 3";
+    let (text, stderr) = error(script, Stderr::Capture(17));
+    assert_eq!((text, &*stderr), (format!("{plain}: no module"), "\0!\u{fffd}\nno module\r\n \n"));
+    for options in [Stderr::Capture(0), Stderr::Discard] {
+        assert_eq!(error(script, options), (plain.to_owned(), String::new()));
+    }
+    // A process that the server leaves behind may keep its standard error open.
+    let script = "echo gone >&2; sleep 600 > /dev/null < /dev/null & exit 3";
+    assert_eq!(
+        error(script, Stderr::Capture(100)),
+        (format!("{plain}: gone"), "gone\n".to_owned())
+    );
 }
 
 /// A second process can only help if the first one has read the `server/discover` request.
@@ -273,7 +302,10 @@ pub(crate) fn a_server_is_started_again_only_for_the_question<A: Adapter>() {
         let adapter = A::new();
         let error = adapter.spawn_with(config, patient(), command).unwrap_err();
         let text = error.to_string();
-        assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
+        assert!(
+            matches!(error, OpenError::Ended { status, .. } if status.code() == Some(3)),
+            "{text}"
+        );
         let started = std::fs::read_to_string(&file).unwrap();
         assert_eq!(started.lines().count(), starts, "{script}");
         std::fs::remove_file(&file).unwrap();

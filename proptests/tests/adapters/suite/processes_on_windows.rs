@@ -166,5 +166,5 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
     let (adapter, command) = (A::new(), server("ends at once", &file()));
     let error = adapter.spawn_with(client_config(), within(A_LONG_TIME), command).unwrap_err();
     let text = error.to_string();
-    assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
+    assert!(matches!(error, OpenError::Ended { status, .. } if status.code() == Some(3)), "{text}");
 }
