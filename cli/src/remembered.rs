@@ -16,47 +16,47 @@ use sha2::{Digest, Sha256};
 /// length, and a file name must not lead out of the folder. Only its owner can read the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Remembered {
-    /// `None` if no folder is configured.
-    file: Option<PathBuf>,
+    /// The file and its storage. `None` if no folder is configured.
+    place: Option<(PathBuf, FileStorage)>,
 }
 
 impl Remembered {
     /// The stored login of the server at this URL.
     pub(crate) fn of(server: &WebUrl) -> Self {
         let file = folder().map(|folder| folder.join(file_name(server)));
-        Self { file }
+        Self { place: file.map(|file| (file.clone(), FileStorage::new(file))) }
     }
 
     /// Deletes the file. A missing file is no error.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        match &self.file {
-            Some(file) => FileStorage::new(file).clear(),
+        match &self.place {
+            Some((_, storage)) => storage.clear(),
             None => Ok(()),
         }
     }
 
     /// Adds the path of the file to an error.
     pub(crate) fn explain(&self, error: &io::Error) -> String {
-        match &self.file {
-            Some(file) => format!("{}: {error}", file.display()),
+        match &self.place {
+            Some((file, _)) => format!("{}: {error}", file.display()),
             None => error.to_string(),
         }
     }
 
     /// Returns the storage, after creating its folder.
-    fn storage(&self) -> io::Result<FileStorage> {
+    fn storage(&self) -> io::Result<&FileStorage> {
         let no_place = || io::Error::other(format!("{} is not set", PLACES.join(" or ")));
-        let file = self.file.as_deref().ok_or_else(no_place)?;
+        let (file, storage) = self.place.as_ref().ok_or_else(no_place)?;
         file.parent().map_or(Ok(()), make)?;
-        Ok(FileStorage::new(file))
+        Ok(storage)
     }
 }
 
 impl TokenStorage for Remembered {
     fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>> {
         Box::pin(async {
-            match &self.file {
-                Some(file) => FileStorage::new(file).load().await,
+            match &self.place {
+                Some((_, storage)) => storage.load().await,
                 None => Ok(None),
             }
         })

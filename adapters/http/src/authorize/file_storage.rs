@@ -4,10 +4,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use fs4::fs_std::FileExt;
-use mcp_sansio::auth::Saved;
+use mcp_sansio::auth::{Saved, Secret};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 
 use super::HostFuture;
 use super::storage::{StorageLock, TokenStorage};
@@ -18,9 +21,15 @@ use super::storage::{StorageLock, TokenStorage};
 /// turns: while tokens are refreshed or stored, a second file is locked, whose name has the suffix `.lock`. A killed
 /// process may leave a third file behind, with `.new` in its name. On Windows the files have the permissions of
 /// their folder.
+///
+/// The files are read and written on the threads that a Tokio runtime has for blocking work. A write that has begun is
+/// finished, even if its future is dropped.
 #[derive(Clone, Debug)]
 pub struct FileStorage {
     path: PathBuf,
+    /// Held by one operation at a time, so that a write whose future was dropped is finished before the next operation.
+    /// Contains the latest lock on the storage.
+    turn: Arc<Mutex<Weak<File>>>,
 }
 
 /// The pause between two attempts to take the lock.
@@ -29,10 +38,10 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 impl FileStorage {
     /// Uses this file. The file is created when there is something to store; its folder must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), turn: Arc::default() }
     }
 
-    /// Removes the file: the user is logged out.
+    /// Removes the file: the user is logged out. A write in progress creates the file again.
     ///
     /// # Errors
     ///
@@ -44,6 +53,29 @@ impl FileStorage {
         }
     }
 
+    /// Runs a function that blocks, after the earlier operations of this storage. If the future is dropped after that,
+    /// the function runs to its end.
+    ///
+    /// # Errors
+    ///
+    /// Those of the function. The runtime shuts down, or the function has panicked.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self, &mut Weak<File>) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let mut turn = Arc::clone(&self.turn).lock_owned().await;
+        // The caller may drop its lock together with the future, before the function begins.
+        let (storage, lock) = (self.clone(), turn.upgrade());
+        let work = move || {
+            let result = work(&storage, &mut turn);
+            drop(lock);
+            result
+        };
+        // Other executors have no threads for it.
+        let Ok(runtime) = Handle::try_current() else { return work() };
+        runtime.spawn_blocking(work).await?
+    }
+
     fn read(&self) -> io::Result<Option<Saved>> {
         let text = match fs::read_to_string(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -53,7 +85,7 @@ impl FileStorage {
         saved.map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    fn write(&self, saved: &Saved) -> io::Result<()> {
+    fn write(&self, text: &Secret) -> io::Result<()> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         // Concurrent writes, also in one process, use different files.
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +93,6 @@ impl FileStorage {
         // An existing file was left behind, or belongs to an attacker who would read the tokens.
         _ = fs::remove_file(&new);
         let mut file = private(&new, true)?;
-        let text = saved.to_text();
         let written = file.write_all(text.expose().as_bytes()).and_then(|()| file.sync_all());
         drop(file);
         let replaced = written.and_then(|()| fs::rename(&new, &self.path));
@@ -92,21 +123,31 @@ fn private(path: &Path, is_new: bool) -> io::Result<File> {
 
 impl TokenStorage for FileStorage {
     fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>> {
-        Box::pin(async { self.read() })
+        Box::pin(self.blocking(|storage, _| storage.read()))
     }
 
     fn save<'a>(&'a self, saved: &'a Saved) -> HostFuture<'a, io::Result<()>> {
-        Box::pin(async { self.write(saved) })
+        let text = saved.to_text();
+        Box::pin(self.blocking(move |storage, _| storage.write(&text)))
     }
 
     fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
-        Box::pin(async {
-            let file = private(&self.beside("lock"), false)?;
-            while !FileExt::try_lock_exclusive(&file)? {
+        let attempt = |storage: &Self, lock: &mut Weak<File>| {
+            let file = private(&storage.beside("lock"), false)?;
+            let file = FileExt::try_lock_exclusive(&file)?.then(|| Arc::new(file));
+            if let Some(file) = &file {
+                *lock = Arc::downgrade(file);
+            }
+            Ok(file)
+        };
+        Box::pin(async move {
+            loop {
+                if let Some(file) = self.blocking(attempt).await? {
+                    // Closing the file releases the lock.
+                    return Ok(StorageLock::new(file));
+                }
                 tokio::time::sleep(TRY_AGAIN_AFTER).await;
             }
-            // Closing the file releases the lock.
-            Ok(StorageLock::new(file))
         })
     }
 }

@@ -2,8 +2,16 @@
 
 use std::future::{Future, pending};
 use std::net::{Ipv4Addr, SocketAddr};
+#[cfg(unix)]
+use std::path::Path;
+#[cfg(unix)]
+use std::process::Command;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::mpsc;
 use std::time::Duration;
+#[cfg(unix)]
+use std::{fs, thread};
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
@@ -31,6 +39,29 @@ pub(crate) const A_LONG_TIME: Duration = Duration::from_secs(60);
 /// Waits for a future, which must resolve within `A_LONG_TIME`.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(A_LONG_TIME, future).await.unwrap()
+}
+
+/// Waits for a future that reads a file. The file is a named pipe, and has this content once another task of the same
+/// thread has run.
+#[cfg(unix)]
+pub(crate) async fn beside_others<T>(
+    file: &Path,
+    content: String,
+    work: impl Future<Output = T>,
+) -> T {
+    assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
+    let (run, has_run) = mpsc::channel();
+    let path = file.to_owned();
+    let writes = thread::spawn(move || {
+        // Without another task, the content ends the wait for this test.
+        let has_run = has_run.recv_timeout(A_LONG_TIME / 4).is_ok();
+        fs::write(path, content).unwrap();
+        has_run
+    });
+    let (done, ()) = tokio::join!(work, async { run.send(()).unwrap_or_default() });
+    assert!(writes.join().unwrap(), "the thread was blocked");
+    fs::remove_file(file).unwrap();
+    done
 }
 
 /// Advances the clock of a runtime with one thread, so that timers are due however busy the machine is.

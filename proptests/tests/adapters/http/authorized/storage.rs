@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
 use std::{env, fs, io};
 
+use futures_lite::future::{block_on, poll_once};
 use mcp_sansio::Revision;
 use mcp_sansio::auth::Saved;
 use mcp_sansio_http::{Authorization, FileStorage, HostFuture, StorageLock, TokenStorage};
@@ -16,6 +17,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::kit::{Host, Protected, User, authorizer_config, connect};
 use super::requests::{call, text};
+#[cfg(unix)]
+use crate::http::kit::beside_others;
 use crate::http::kit::soon;
 
 /// A folder that is removed on drop.
@@ -335,4 +338,55 @@ async fn a_logout_that_is_not_stored_is_an_error() {
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     assert_eq!(text(call(&connection, "note", "")).await, "noted");
     assert_eq!(user.was_asked(), 2);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_slow_file_blocks_no_other_task() {
+    let folder = Folder::new("slow");
+    let content = Saved::default().to_text().expose().to_owned();
+    let storage = FileStorage::new(folder.file());
+    let loaded = beside_others(&folder.file(), content, storage.load()).await;
+    assert_eq!(loaded.unwrap(), Some(Saved::default()));
+}
+
+/// A save whose future is dropped happens before later operations, also before those of others that wait for the lock.
+#[tokio::test]
+async fn a_dropped_save_happens_in_order() {
+    let folder = Folder::new("dropped");
+    let storage = FileStorage::new(folder.file());
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), storage.clone()).await, 1);
+    let text = fs::read_to_string(folder.file()).unwrap();
+    for round in 1..20 {
+        let mut content: Value = serde_json::from_str(&text).unwrap();
+        content["generation"] = round.into();
+        content["grant"]["access_token"] = "x".repeat(1_000_000).into();
+        let saved = Saved::from_text(&content.to_string()).unwrap();
+        let lock = storage.lock().await.unwrap();
+        _ = poll_once(storage.save(&saved)).await;
+        drop(lock);
+        let other = FileStorage::new(folder.file());
+        let reader = if round % 2 == 0 { &storage } else { &other };
+        let _lock = other.lock().await.unwrap();
+        assert_eq!(reader.load().await.unwrap().unwrap().generation(), round);
+    }
+}
+
+#[test]
+fn a_runtime_that_shuts_down_is_an_error_of_the_storage() {
+    let folder = Folder::new("shutdown");
+    let storage = FileStorage::new(folder.file());
+    let runtime = Runtime::new().unwrap();
+    let handle = runtime.handle().clone();
+    drop(runtime);
+    let _entered = handle.enter();
+    for outcome in [
+        block_on(storage.load()).map(drop),
+        block_on(storage.save(&Saved::default())),
+        block_on(storage.lock()).map(drop),
+    ] {
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::Other);
+    }
+    assert!(!folder.file().exists());
 }
