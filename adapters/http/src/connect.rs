@@ -93,7 +93,8 @@ impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C,
 }
 
 /// Connects to a server at a URL, and waits until its protocol revision is known. `https` URLs need the feature `tls`;
-/// a server is trusted if the system trusts its certificate.
+/// a server is trusted if the system trusts its certificate. The root certificates of the system are read once per
+/// process.
 ///
 /// The handler serves the requests of the server.
 ///
@@ -129,7 +130,7 @@ pub async fn connect(
     }
     #[cfg(feature = "tls")]
     {
-        let transport = crate::tls::tls().map_err(OpenError::RootCertificates)?;
+        let transport = crate::tls::shared_tls().await.map_err(OpenError::RootCertificates)?;
         connect_with(config, http, &options, transport, handler).await
     }
     #[cfg(not(feature = "tls"))]

@@ -1,7 +1,7 @@
 //! TLS by [rustls]: hyper clients for `https`, and the certificate of a server.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -30,6 +30,23 @@ pub type HttpsClient<R = legacy::connect::dns::GaiResolver> =
 /// As for [`system_roots`].
 pub fn tls() -> io::Result<HttpsClient> {
     system_roots().map(tls_with)
+}
+
+/// As [`tls`], but reads the root certificates without blocking the executor, and only until it has succeeded once.
+///
+/// # Errors
+///
+/// As for [`system_roots`], and if the runtime shuts down.
+pub(crate) async fn shared_tls() -> io::Result<HttpsClient> {
+    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
+    let config = match CONFIG.get() {
+        Some(config) => config,
+        None => {
+            let config = tokio::task::spawn_blocking(system_roots).await??;
+            CONFIG.get_or_init(|| config)
+        }
+    };
+    Ok(tls_with(config.clone()))
 }
 
 /// Returns a hyper client with a TLS configuration: with other root certificates, for example, or with a certificate

@@ -1,8 +1,14 @@
 //! Servers and clients with TLS.
 
 use std::io::ErrorKind;
+#[cfg(unix)]
+use std::path::PathBuf;
+#[cfg(unix)]
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+#[cfg(unix)]
+use std::{env, fs};
 
 use mcp_sansio::error::TransportErrorKind;
 use mcp_sansio::event::ConnectFailure;
@@ -23,7 +29,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+#[cfg(unix)]
+use crate::http::kit::beside_others;
 use crate::http::kit::{A_LONG_TIME, Script, let_pass, server_config, soon};
+#[cfg(unix)]
+use mcp_sansio_http::connect;
 
 /// A certificate for `localhost` that is its own root.
 fn certificate() -> CertifiedKey<KeyPair> {
@@ -143,3 +153,41 @@ fn a_certificate_that_cannot_be_used_is_refused_with_the_reason() {
     let config = server_certificate(chain.as_bytes(), key.as_bytes()).unwrap();
     assert_eq!(config.alpn_protocols, [b"h2".to_vec(), b"http/1.1".to_vec()]);
 }
+
+/// Plays the child process of the next test. Does nothing when run as a test.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_loads_root_certificates() {
+    let Some(file) = env::var_os(ROOTS).map(PathBuf::from) else { return };
+    let connected = || async {
+        let config = ClientConfig::new("client", "1");
+        // No server listens there.
+        soon(connect(config, "https://127.0.0.1:1/mcp", RefuseAll::new())).await.unwrap_err()
+    };
+    let missing = connected().await;
+    assert!(matches!(missing, OpenError::RootCertificates(_)), "{missing}");
+    let refused = beside_others(&file, certificate().cert.pem(), connected()).await;
+    assert_eq!(kind(refused), TransportErrorKind::ConnectionRefused);
+    assert!(!file.exists());
+    // They are not read again.
+    assert_eq!(kind(connected().await), TransportErrorKind::ConnectionRefused);
+}
+
+#[cfg(unix)]
+#[test]
+fn root_certificates_are_read_once_and_block_no_other_task() {
+    let file = env::temp_dir().join(format!("mcp-sansio-roots-{}", std::process::id()));
+    _ = fs::remove_file(&file);
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "http::tls::a_child_loads_root_certificates"])
+        .env(ROOTS, &file)
+        .env("SSL_CERT_FILE", &file)
+        .env_remove("SSL_CERT_DIR")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// The variable of a child process that names the file of the root certificates.
+#[cfg(unix)]
+const ROOTS: &str = "MCP_SANSIO_ROOTS";
