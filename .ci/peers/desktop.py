@@ -8,6 +8,9 @@ One client is the official Python client, the other one violates the protocol.
 import asyncio
 import contextlib
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -84,6 +87,50 @@ def deaf():
     server.stdout.close()
 
 
+def restores():
+    """Checks that the program restores the mode of its streams, which it shares with other processes."""
+    for number in (None, signal.SIGINT, signal.SIGTERM):
+        ours, theirs = socket.socketpair()
+        server = subprocess.Popen([SERVER], stdin=theirs, stdout=theirs, stderr=theirs)
+        ours.sendall(lines(request(1, "server/discover")))
+        equal(ours.recv(1)[:1], b"{")
+        equal(os.get_blocking(theirs.fileno()), False)
+        if number is None:
+            ours.shutdown(socket.SHUT_WR)
+        else:
+            server.send_signal(number)
+        equal((server.wait(PATIENCE), os.get_blocking(theirs.fileno())), (0, True))
+        ours.close()
+        theirs.close()
+
+
+def log_is_full():
+    """Checks that the program survives responses that do not fit, while standard error takes no line about them.
+
+    Standard error is the same socket as the input, so it does not block either.
+    """
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            theirs.send(bytes(1000))
+    theirs.setblocking(True)
+    server = subprocess.Popen([SERVER], stdin=theirs, stdout=subprocess.PIPE, stderr=theirs)
+    theirs.close()
+    # Their progress fills the outbox before they end.
+    meta = {"_meta": MODERN | {"progressToken": "x" * 250}}
+    params = {"name": "count", "arguments": {"to": 150, "milliseconds": 1}}
+    calls = [request(id, "tools/call") | {"params": params | meta} for id in range(1000)]
+    ours.sendall(lines(*calls))
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.wait(10)
+    ours.shutdown(socket.SHUT_WR)
+    while server.stdout.read(1 << 20):
+        pass
+    equal(server.wait(PATIENCE), 0)
+    ours.close()
+
+
 def misbehaves():
     """Checks that the session survives garbage in the input, and a client that reads late."""
     server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -123,4 +170,6 @@ for mode in ("legacy", "2026-07-28"):
     print(f"Python client, {mode}, GLib: ok ({asyncio.run(speaks(mode))} computations)", flush=True)
 ends()
 deaf()
+restores()
+log_is_full()
 print(f"hostile client, GLib: ok ({misbehaves()} answers)")

@@ -2,7 +2,7 @@
 //!
 //! Everything happens on the thread of the user interface, and nothing on it waits: standard input and output are
 //! sources of the loop, and so is one alarm for the next deadline. `tools` has the tools; one of them computes on a
-//! thread of its own.
+//! thread of its own. The program restores the mode of standard input and output when it ends, also after Ctrl-C.
 //!
 //! Here the user interface is a counter that a source increments every 10 ms. The tool `status` returns the counter.
 //!
@@ -24,6 +24,7 @@ use mcp_sansio::{ByteStream, Cause, Instant, Server};
 use mcp_sansio_driver::Clock;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
 use self::tools::Tools;
 
@@ -51,11 +52,37 @@ struct App {
 
 type Shared = Rc<RefCell<App>>;
 
-fn main() -> io::Result<()> {
-    for stream in [io::stdin().as_fd(), io::stdout().as_fd()] {
-        fcntl_setfl(stream, fcntl_getfl(stream)? | OFlags::NONBLOCK)?;
+/// A stream in non-blocking mode. Dropping it restores the mode, which other processes share: a shell, for example.
+struct NonBlocking<S: AsFd> {
+    stream: S,
+    was_blocking: bool,
+}
+
+impl<S: AsFd> NonBlocking<S> {
+    fn new(stream: S) -> io::Result<Self> {
+        let flags = fcntl_getfl(&stream)?;
+        fcntl_setfl(&stream, flags | OFlags::NONBLOCK)?;
+        Ok(Self { stream, was_blocking: !flags.contains(OFlags::NONBLOCK) })
     }
+}
+
+impl<S: AsFd> Drop for NonBlocking<S> {
+    fn drop(&mut self) {
+        if self.was_blocking
+            && let Ok(flags) = fcntl_getfl(&self.stream)
+        {
+            _ = fcntl_setfl(&self.stream, flags - OFlags::NONBLOCK);
+        }
+    }
+}
+
+fn main() -> io::Result<()> {
+    let _streams = (NonBlocking::new(io::stdin())?, NonBlocking::new(io::stdout())?);
     let main_loop = MainLoop::new(None, false);
+    for signal in [Signal::INT, Signal::TERM] {
+        let main_loop = main_loop.clone();
+        glib_unix::unix_signal_add_local_once(signal.as_raw(), move || main_loop.quit());
+    }
     let app = Rc::new(RefCell::new(App {
         stream: ByteStream::lines(tools::server()),
         tools: Tools::default(),

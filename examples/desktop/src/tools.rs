@@ -1,5 +1,7 @@
 //! [`Tools`]: the tools, and the calls that take time.
 
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -241,7 +243,7 @@ fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &m
         // The client does not wait for a request that was cancelled or has ended.
         Ok(()) | Err(Answered | Cancelled | Closed | Stale) => {}
         Err(error) => {
-            eprintln!("{error}");
+            log(&error);
             refuse(id, ErrorCode::INTERNAL_ERROR, &error.to_string(), server, outbox);
         }
     }
@@ -250,6 +252,11 @@ fn answer(id: IncomingId, result: &impl Payload, server: &mut Server, outbox: &m
 /// Responds to a request with an error.
 fn refuse(id: IncomingId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
     if let Err(error) = server.reject(id, code, text, outbox) {
-        eprintln!("a request is not answered: {error}");
+        log(&format_args!("a request is not answered: {error}"));
     }
+}
+
+/// Writes a line to standard error. A standard error that is closed or full does not stop the server.
+fn log(line: &impl Display) {
+    _ = writeln!(io::stderr(), "{line}");
 }
