@@ -72,6 +72,7 @@ pub async fn serve_with(
 /// Any other stream, for example a file or a terminal, has a thread of its own, because the runtime could not end before
 /// a read or write returns. The reading thread ends when its read returns, which may be later than this future. The same
 /// applies on other systems, and if the runtime was built without `enable_io`; tokio prints the message of a panic then.
+/// A program with `panic = "abort"` ends at that panic, so its runtime needs `enable_io`.
 ///
 /// # Errors
 ///
