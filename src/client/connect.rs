@@ -151,6 +151,9 @@ impl Client {
         }
         let discovery = Discovery::of(&outcome);
         let able = self.config.abilities();
+        if session.negotiated.is_some() && self.is_no_evidence(discovery.probed, able) {
+            return None;
+        }
         let next = self.negotiation.probed(discovery.probed, able);
         if let Move::Go(revision, basis) = next {
             return self.discovered(outcome, &discovery, (revision, basis), now, out);
@@ -170,6 +173,20 @@ impl Client {
         };
         let ours = self.config.revisions;
         Some(self.connect_failed(discovery.failure(outcome, failing, ours), out))
+    }
+
+    /// Whether the outcome of a probe leaves an open client as it is. The probe was sent beside the first calls, because
+    /// the revision was known: without evidence against it, the revision stays assumed, and the calls go on.
+    fn is_no_evidence(&self, probed: Probed, able: Abilities) -> bool {
+        let session = &self.connection.dispatcher.messages().session;
+        match probed {
+            // The transport failed, or this side ended the connection.
+            Probed::TransportFailed => true,
+            Probed::TimedOut | Probed::Closed => {
+                session.has_modern_result || able.sessions().is_empty()
+            }
+            _ => false,
+        }
     }
 
     /// Handles a discovery result with a common revision.

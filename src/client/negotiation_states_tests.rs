@@ -221,7 +221,9 @@ pub(crate) fn section() -> String {
          The client negotiates the era with the server. In the modern era the negotiation ends in \
          [`Connected`](crate::ClientEvent::Connected) with the [`NegotiationBasis`](crate::event::NegotiationBasis) in the table. A \
          failure ends in [`ConnectFailed`](crate::ClientEvent::ConnectFailed). A client whose `initialize` succeeds is \
-         connected as well, which is not in the tables.\n\n\
+         connected as well, which is not in the tables. Nor is a client that is connected because it \
+         [knows](crate::ClientConfig::known) that the server is modern: a failure of the transport, or silence that shows no \
+         other era, changes nothing for it.\n\n\
          {}\n\
          A client that speaks both eras:\n\n{}\n{}\n\
          A client of the modern era only:\n\n{}\n\

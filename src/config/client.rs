@@ -32,7 +32,9 @@ pub struct ClientConfig {
     /// The revision that was used with this server before ([`Client::revision`](crate::Connection::revision)). The
     /// client then does not wait for a probe. With a legacy revision it begins with `initialize`. With a modern one it
     /// sends calls at once, beside `server/discover`; if that shows another era, the client negotiates after all, and
-    /// a second [`Connected`](crate::ClientEvent::Connected) event reports the result. Default none.
+    /// a second [`Connected`](crate::ClientEvent::Connected) event reports the result. A failure of the transport, or a
+    /// missing response of a server that has given modern results, shows no other era. A revision that is not among
+    /// [`revisions`](Self::revisions) is ignored. Default none.
     pub known: Option<Revision>,
     /// Whether a client that speaks only the modern era begins with `server/discover`. Default true: connecting to a
     /// legacy server then fails at once, with a clear error.

@@ -125,12 +125,14 @@ impl CallState {
         if is_from_before(at) {
             return from_before(at, outcome, result_type, bytes);
         }
+        let reads_types = at.below.session.rules().reads_result_types;
+        at.below.session.has_modern_result |= reads_types && result_type != ResultType::Absent;
         if let Outcome::Result(result) = &outcome
             && let Some(next) = RemoteTask::begin(at, result, result_type, bytes)
         {
             return Ok(next.map(Self::Task));
         }
-        if !at.below.session.rules().reads_result_types {
+        if !reads_types {
             return Err(outcome);
         }
         let is_known = at.below.outgoing.get(at.call.0).is_some_and(|asked| asked.kind.is_some());

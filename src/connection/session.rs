@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) request_level: Option<LoggingLevel>,
     /// Whether a modern request has been served.
     pub(super) has_served_modern: bool,
+    /// Whether the peer has sent a result with a `resultType`, which only a modern server does.
+    pub(crate) has_modern_result: bool,
     /// Whether the identity was released to save memory, and has to be set again before a message is received.
     pub(crate) is_anonymous: bool,
 }
@@ -52,6 +54,7 @@ impl Session {
             last_request_meta: LastRequestMeta::NONE,
             request_level: None,
             has_served_modern: false,
+            has_modern_result: false,
             is_anonymous: false,
         }
     }

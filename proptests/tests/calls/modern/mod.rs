@@ -5,6 +5,7 @@ mod input_checks;
 mod input_limits;
 mod kept_bytes;
 mod kit;
+mod known;
 mod memory;
 mod opening;
 mod pages;

@@ -1,0 +1,138 @@
+//! The probe beside the first calls of a client that knows its server: what does not refute the known revision leaves
+//! the connection open.
+
+use std::time::Duration;
+
+use mcp_sansio::call::ExchangeEnd;
+use mcp_sansio::error::{TransportFailure, TransportFailureKind};
+use mcp_sansio::event::NegotiationBasis;
+use mcp_sansio::{
+    CallId, Cause, ClientConfig, ClientEvent, Outbox, Outboxes, Phase, Revision, Route,
+};
+use mcp_sansio_proptests::{ClientSide, config};
+
+use super::kit::{asked, begun, complete, initialize, is_alive, modern, only, result, successor};
+
+const LIST: &str = r#"{"resultType":"complete","tools":[]}"#;
+
+/// A client of these revisions that knows that its server is modern, after its `Connected` event.
+fn trusting(mut config: ClientConfig) -> ClientSide {
+    config.known = Some(Revision::V2026_07_28);
+    let mut side = begun(config);
+    assert_eq!(side.sent(), [asked(1, "server/discover", "")]);
+    let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
+    assert_eq!(connected.basis, NegotiationBasis::Known);
+    side
+}
+
+/// Makes a call, and receives its result.
+fn served(side: &mut ClientSide, answer: &str) {
+    let call = side.call("tools/list");
+    assert_eq!(side.sent(), [asked(2, "tools/list", "")]);
+    assert_eq!(complete(side.receive(&result(2, answer))), (call, answer.to_owned()));
+}
+
+/// An outbox that notes the call of the last message.
+struct Noting<'o> {
+    out: &'o mut Outbox,
+    latest: Option<CallId>,
+}
+
+impl Outboxes for Noting<'_> {
+    fn outbox(&mut self, route: Route) -> &mut Outbox {
+        if let Route::Call(call) = route {
+            self.latest = Some(call);
+        }
+        self.out
+    }
+}
+
+/// A probe that does not reach the server, or that the server cannot serve at present, is no evidence for an era.
+///
+/// Proves M-ERA-40.
+#[test]
+fn a_probe_that_fails_on_its_way_leaves_an_open_client() {
+    for mut config in [config::client_of_both_eras(), modern()] {
+        for status in [None, Some(401), Some(503)] {
+            config.known = Some(Revision::V2026_07_28);
+            let mut side = ClientSide::with(config.clone());
+            let mut noting = Noting { out: &mut side.out, latest: None };
+            side.client.connect(side.now, &mut noting).unwrap();
+            let probe = noting.latest.unwrap();
+            assert_eq!(side.sent(), [asked(1, "server/discover", "")]);
+            assert!(matches!(only(side.outcomes()), Some(ClientEvent::Connected(_))));
+            let kind = match status {
+                None => TransportFailureKind::Unreachable,
+                Some(401) => TransportFailureKind::Unauthorized,
+                Some(_) => TransportFailureKind::Refused,
+            };
+            let mut failure = TransportFailure::new(kind);
+            failure.status = status;
+            let end = ExchangeEnd::Failure(failure);
+            assert_eq!(side.client.exchange_ended(probe, end, side.now, &mut side.out), None);
+            assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Ready));
+            is_alive(&mut side);
+        }
+    }
+}
+
+/// A client of the modern era alone has no other era to turn to.
+///
+/// Proves M-ERA-40.
+#[test]
+fn a_modern_client_stays_open_without_an_answer_to_its_probe() {
+    let mut side = trusting(modern());
+    assert_eq!(side.elapse(10_000), []);
+    assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Ready));
+    assert_eq!(side.client.basis(), Some(NegotiationBasis::Known));
+    is_alive(&mut side);
+}
+
+/// A result with a `resultType` is one of a modern server, whose missing response to the probe means nothing then.
+///
+/// Proves M-ERA-26.
+#[test]
+fn a_server_that_has_given_a_modern_result_is_asked_for_no_session() {
+    for answer in [LIST, r#"{"tools":[]}"#] {
+        let mut side = trusting(config::client_of_both_eras());
+        served(&mut side, answer);
+        side.outcomes();
+        assert_eq!(side.elapse(10_000), []);
+        if answer == LIST {
+            assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Ready));
+            is_alive(&mut side);
+        } else {
+            assert_eq!(side.sent(), [initialize(3, "2025-11-25")]);
+        }
+    }
+}
+
+/// The end of a connection to such a server is no advice to begin the next one with a session. Nor is it one for a client
+/// of the modern era alone.
+///
+/// Proves M-ERA-40.
+#[test]
+fn the_end_of_a_modern_server_is_no_failure_to_connect() {
+    let mut side = trusting(modern());
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::EndOfInput }]);
+    let mut side = trusting(config::client_of_both_eras());
+    served(&mut side, LIST);
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::EndOfInput }]);
+    let mut next = successor(&side);
+    next.client.connect(next.now, &mut next.out).unwrap();
+    assert_eq!(next.sent(), [asked(1, "server/discover", "")]);
+}
+
+/// An open client that ends has connected, although its probe is still open.
+#[test]
+fn the_end_of_an_open_client_is_no_failure_to_connect() {
+    let mut side = trusting(config::client_of_both_eras());
+    side.client.close();
+    assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
+    let mut side = trusting(config::client_of_both_eras());
+    side.client.shut_down(Duration::from_secs(1), side.now);
+    assert!(matches!(only(side.outcomes()), Some(ClientEvent::Draining { .. })));
+    assert_eq!(side.elapse(1_000), [ClientEvent::Closed { cause: Cause::DrainDeadline }]);
+}
