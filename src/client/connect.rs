@@ -50,7 +50,7 @@ impl Client {
             Move::Initialize(offer) => self.initialize(offer, now, out)?,
             Move::Fail(_) => return Err(ConnectError::NoRevision),
             Move::Go(revision, basis) => {
-                if basis == NegotiationBasis::Known {
+                if basis == NegotiationBasis::Known && able.checks_known() {
                     // The client does not wait for this probe, but its response shows whether the known revision was
                     // right.
                     self.probe(revision, now, out)?;

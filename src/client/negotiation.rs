@@ -120,6 +120,12 @@ impl Abilities {
     pub(super) const fn sessions(self) -> RevisionSet {
         self.spoken.and(RevisionSet::LEGACY)
     }
+
+    /// Whether a client that knows a modern revision still probes, beside its first calls. A client of the modern era
+    /// alone has no other era to turn to, so for it this is a matter of its configuration.
+    pub(super) const fn checks_known(self) -> bool {
+        self.probe || !self.sessions().is_empty()
+    }
 }
 
 impl Negotiation {

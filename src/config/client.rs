@@ -36,8 +36,8 @@ pub struct ClientConfig {
     /// missing response of a server that has given modern results, shows no other era. A revision that is not among
     /// [`revisions`](Self::revisions) is ignored. Default none.
     pub known: Option<Revision>,
-    /// Whether a client that speaks only the modern era begins with `server/discover`. Default true: connecting to a
-    /// legacy server then fails at once, with a clear error.
+    /// Whether a client that speaks only the modern era sends `server/discover` at the beginning. Default true:
+    /// connecting to a legacy server then fails at once, with a clear error.
     pub probe: bool,
     /// Whether every modern request names the client. Default true.
     pub identify: bool,

@@ -7,7 +7,8 @@ use mcp_sansio::call::ExchangeEnd;
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
 use mcp_sansio::event::NegotiationBasis;
 use mcp_sansio::{
-    CallId, Cause, ClientConfig, ClientEvent, Outbox, Outboxes, Phase, Revision, Route,
+    CallId, Cause, ClientConfig, ClientEvent, ConnectionNumber, Outbox, Outboxes, Phase, Revision,
+    Route,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -135,4 +136,25 @@ fn the_end_of_an_open_client_is_no_failure_to_connect() {
     side.client.shut_down(Duration::from_secs(1), side.now);
     assert!(matches!(only(side.outcomes()), Some(ClientEvent::Draining { .. })));
     assert_eq!(side.elapse(1_000), [ClientEvent::Closed { cause: Cause::DrainDeadline }]);
+}
+
+/// A client that is configured not to probe does not probe on later connections either.
+///
+/// Proves M-DISC-08.
+#[test]
+fn a_successor_of_a_client_that_does_not_ask_asks_nothing() {
+    let mut config = modern();
+    config.probe = false;
+    let mut side = begun(config);
+    assert!(matches!(only(side.outcomes()), Some(ClientEvent::Connected(_))));
+    for number in 1..3 {
+        side.client = side.client.reconnect(ConnectionNumber::new(number));
+        side.client.connect(side.now, &mut side.out).unwrap();
+        assert_eq!(side.sent(), [""; 0]);
+        let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
+        assert_eq!(connected.basis, NegotiationBasis::Known);
+    }
+    let call = side.call("tools/list");
+    assert_eq!(side.sent(), [asked(1, "tools/list", "")]);
+    assert_eq!(complete(side.receive(&result(1, LIST))).0, call);
 }
