@@ -328,6 +328,8 @@ impl Client {
     ) -> ClientEvent<'f> {
         let (opening, messages) = self.connection.dispatcher.serving.calls.opening();
         opening.forget(messages);
+        // A client that assumed the era may not have reported that yet, and nothing is reported after a failure.
+        self.announced = None;
         self.connection.dispatcher.close(Cause::HandshakeFailed);
         self.connection.dispatcher.messages_mut().lifecycle.observe(out);
         ClientEvent::ConnectFailed(failure)

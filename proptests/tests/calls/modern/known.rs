@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use mcp_sansio::call::ExchangeEnd;
+use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
-use mcp_sansio::event::NegotiationBasis;
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
 use mcp_sansio::{
     CallId, Cause, ClientConfig, ClientEvent, ConnectionNumber, Outbox, Outboxes, Phase, Revision,
     Route,
@@ -157,4 +158,20 @@ fn a_successor_of_a_client_that_does_not_ask_asks_nothing() {
     let call = side.call("tools/list");
     assert_eq!(side.sent(), [asked(1, "tools/list", "")]);
     assert_eq!(complete(side.receive(&result(1, LIST))).0, call);
+}
+
+/// A failure is the last word on the negotiation, also if the assumed era was not reported yet.
+#[test]
+fn an_assumption_that_has_failed_is_not_reported() {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(Revision::V2026_07_28);
+    config.required = CapabilitySet::NONE.with(Capability::Prompts);
+    let mut side = begun(config);
+    side.sent();
+    let discovery = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+    let failure =
+        ConnectFailure::MissingCapabilities(CapabilitySet::NONE.with(Capability::Prompts));
+    let event = side.receive(&result(1, discovery));
+    assert_eq!(event, Some(ClientEvent::ConnectFailed(failure)));
+    assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
 }
