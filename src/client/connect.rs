@@ -84,7 +84,13 @@ impl Client {
         let basis = self.announced.take()?;
         let revision = self.revision()?;
         let capabilities = self.peer_capabilities();
-        let result = Raw::EMPTY_OBJECT;
+        // The result of a late discovery; otherwise the client did not ask.
+        let result = if self.config.connection.keep_handshake {
+            self.server.as_deref().cloned()
+        } else {
+            self.server.take().map(|result| *result)
+        };
+        let result = result.unwrap_or(Raw::EMPTY_OBJECT);
         Some(ClientEvent::Connected(Connected { revision, capabilities, basis, result }))
     }
 
@@ -286,6 +292,11 @@ impl Client {
                     .identify(self.config.identity(revision));
                 let late = self.negotiation.late_capabilities();
                 self.go(revision, late.map(|late| late.known_to(revision)), now, out);
+                if let Some(result) = self.server.as_deref() {
+                    let declared = member(result.as_json(), "capabilities").unwrap_or("{}");
+                    let messages = self.connection.dispatcher.messages_mut();
+                    messages.session.declared_by_server(declared);
+                }
                 self.announced = Some(basis);
                 self.basis = Some(basis);
                 self.connection.dispatcher.set_news();
@@ -330,6 +341,9 @@ impl Client {
         opening.forget(messages);
         // A client that assumed the era may not have reported that yet, and nothing is reported after a failure.
         self.announced = None;
+        if self.basis.is_none() {
+            self.server = None;
+        }
         self.connection.dispatcher.close(Cause::HandshakeFailed);
         self.connection.dispatcher.messages_mut().lifecycle.observe(out);
         ClientEvent::ConnectFailed(failure)
@@ -372,8 +386,12 @@ impl Client {
     pub(super) fn late_probe<'f>(&mut self, late: LateProbe<'f>) -> Option<ClientEvent<'f>> {
         let LateProbe { outcome, id } = late;
         let Discovery { probed, capabilities } = Discovery::of(&outcome);
-        if let Probed::Discovery(theirs) = probed {
+        if let (Probed::Discovery(theirs), Outcome::Result(result), None) =
+            (probed, outcome, self.basis)
+        {
             self.negotiation.answered_late(theirs, capabilities);
+            // Until the negotiation ends: only then it is certain whether this result counts.
+            self.server = Some(Box::new(result.into_owned()));
         }
         Some(ClientEvent::UnmatchedResponse(UnmatchedResponse {
             id,
@@ -452,9 +470,8 @@ impl Client {
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
         dispatcher.serving.calls.flush_held(cx);
         self.subscribe_to_wanted(now, out);
-        if self.config.connection.keep_handshake {
-            self.server = Some(Box::new(result.clone().into_owned()));
-        }
+        let keeps = self.config.connection.keep_handshake;
+        self.server = keeps.then(|| Box::new(result.clone().into_owned()));
         let basis = self.settle(self.negotiation.basis(self.config.abilities()));
         let capabilities = self.peer_capabilities();
         Ok(Connected { revision, capabilities, basis, result })

@@ -93,7 +93,8 @@ pub struct Client {
     announced: Option<NegotiationBasis>,
     /// The subscriptions to open once the connection is open.
     wanted: Vec<SubscriptionFilter<'static>>,
-    /// The handshake result of the server, if the configuration asks to keep it.
+    /// The handshake result of the server, if the configuration asks to keep it; during the negotiation, the result of a
+    /// probe that was answered late.
     server: Option<Box<Raw<'static>>>,
 }
 
@@ -152,9 +153,11 @@ impl Client {
     /// The handshake result of the server: an [`InitializeResult`](crate::model::InitializeResult) of `initialize`,
     /// or a [`DiscoverResult`](crate::model::DiscoverResult) of `server/discover`.
     ///
-    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake) is set.
+    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake) is set, and while
+    /// the client negotiates.
     pub fn handshake(&self) -> Option<&Raw<'static>> {
-        self.server.as_deref()
+        let is_shown = self.config.connection.keep_handshake && self.basis.is_some();
+        self.server.as_deref().filter(|_| is_shown)
     }
 }
 

@@ -332,3 +332,29 @@ fn a_probe_ends_with_its_client() {
         assert_eq!(side.client.receive(Frame::from(DISCOVERY), side.now, &mut side.out), None);
     }
 }
+
+/// A late discovery is the result of the negotiation: the event contains it, and it is kept like any other.
+///
+/// Proves M-DISC-17.
+#[test]
+fn a_late_discovery_is_reported_and_kept() {
+    for keeps in [false, true] {
+        let mut config = config::client_of_both_eras();
+        config.connection.keep_handshake = keeps;
+        let mut side = begun(config);
+        side.elapse(10_000);
+        side.sent();
+        absorb(side.receive(&result(1, DISCOVERY)));
+        assert_eq!(side.client.handshake(), None, "it may still turn out to be of no use");
+        let mut session = side.clone();
+        absorb(session.receive(&result(2, SESSION)));
+        let kept = session.client.handshake().map(|result| result.as_json());
+        assert_eq!(kept, keeps.then_some(SESSION));
+        assert_eq!(side.receive(&error(2, -32601, "")), None);
+        let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
+        assert_eq!(connected.basis, NegotiationBasis::DiscoveredLate);
+        assert_eq!(connected.result.as_json(), DISCOVERY);
+        let kept = side.client.handshake().map(|result| result.as_json());
+        assert_eq!(kept, keeps.then_some(DISCOVERY));
+    }
+}
