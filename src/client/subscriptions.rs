@@ -48,13 +48,16 @@ impl Client {
         let may_have_session =
             session.negotiated.is_some() || !self.config.abilities().sessions().is_empty();
         let rules = session.rules();
+        let call = if rules.updates.log_level_in_session && may_have_session {
+            let params = SetLevelParams::new(level);
+            Some(self.call::<method::SetLevel>(&params, CallOptions::new(), now, out)?)
+        } else {
+            None
+        };
+        // Only now: a command that fails changes nothing.
         if rules.updates.log_level_in_requests {
             self.connection.dispatcher.messages_mut().session.request_level = Some(level);
         }
-        if !rules.updates.log_level_in_session || !may_have_session {
-            return Ok(None);
-        }
-        self.call::<method::SetLevel>(&SetLevelParams::new(level), CallOptions::new(), now, out)
-            .map(Some)
+        Ok(call)
     }
 }

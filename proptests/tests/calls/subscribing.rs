@@ -496,3 +496,18 @@ fn a_subscription_does_not_hold_up_the_end() {
         assert_eq!(sent.len(), usize::from(revisions == RevisionSet::MODERN), "{sent:?}");
     }
 }
+
+/// A level that could not be asked for is not used.
+#[test]
+fn a_level_that_cannot_be_set_changes_nothing() {
+    let mut config = config::client_of_both_eras();
+    config.connection.limits.held_bytes = 10;
+    let mut side = ClientSide::with(config);
+    assert!(side.client.set_log_level(LoggingLevel::Error, side.now, &mut side.out).is_err());
+    side.client.connect(side.now, &mut side.out).unwrap();
+    side.sent();
+    let discovery = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+    assert!(matches!(side.receive(discovery), Some(ClientEvent::Connected(_))));
+    side.call("tools/list");
+    assert!(!side.sent()[0].contains("logLevel"));
+}
