@@ -18,12 +18,11 @@ pub enum ConnectError {
     /// `connect` was called before, or the connection has ended. Every connection needs a client of its own.
     #[error("the connection is not at its start")]
     NotAtStart,
-    /// The configuration names a revision that the client does not speak, or no revision at all: see
-    /// [`ClientConfig::revisions`](crate::ClientConfig::revisions), [`offer`](crate::ClientConfig::offer) and
-    /// [`known`](crate::ClientConfig::known).
+    /// The configuration has no revision at all ([`ClientConfig::revisions`](crate::ClientConfig::revisions)), or
+    /// offers one that is not a legacy revision among them ([`offer`](crate::ClientConfig::offer)).
     #[error(
-        "there is no revision to ask for (ClientConfig::revisions), or it is not among those the client speaks \
-         (ClientConfig::offer, ClientConfig::known)"
+        "there is no revision to ask for (ClientConfig::revisions), or the one to offer is not a legacy revision that \
+         the client speaks (ClientConfig::offer)"
     )]
     NoRevision,
     /// The request could not be written.

@@ -35,7 +35,8 @@ pub(super) enum Failing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NegotiationBasis {
-    /// The client speaks only one era and did not probe.
+    /// The client did not probe: it speaks only one era, or the server closed the connection before this one on the
+    /// probe ([`RestartAdvised`](crate::event::ConnectFailure::RestartAdvised)).
     OnlyEra,
     /// The configuration names the revision ([`ClientConfig::known`](crate::ClientConfig::known)).
     Known,
@@ -153,7 +154,9 @@ impl Negotiation {
         if let Some(basis) = self.fell_back {
             return basis;
         }
-        if able.known.is_some() { NegotiationBasis::Known } else { NegotiationBasis::OnlyEra }
+        // A modern revision that is known says nothing about a session.
+        let is_known = able.known.is_some_and(|known| able.sessions().contains(known));
+        if is_known { NegotiationBasis::Known } else { NegotiationBasis::OnlyEra }
     }
 
     /// Returns the first move.

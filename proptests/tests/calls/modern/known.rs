@@ -175,3 +175,21 @@ fn an_assumption_that_has_failed_is_not_reported() {
     assert_eq!(event, Some(ClientEvent::ConnectFailed(failure)));
     assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
 }
+
+/// A successor that begins with a session, because its predecessor ended on the probe, knows nothing of that session:
+/// the revision that was used before is a modern one.
+#[test]
+fn a_session_is_not_known_from_a_modern_revision() {
+    let mut side = trusting(config::client_of_both_eras());
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    let failure = ConnectFailure::RestartAdvised(Cause::EndOfInput);
+    assert_eq!(side.outcomes().first(), Some(&ClientEvent::ConnectFailed(failure)));
+    let mut next = successor(&side);
+    next.client.connect(next.now, &mut next.out).unwrap();
+    assert_eq!(next.sent(), [initialize(1, "2025-11-25")]);
+    let Some(ClientEvent::Connected(connected)) = next.receive(&result(1, super::kit::SESSION))
+    else {
+        panic!()
+    };
+    assert_eq!(connected.basis, NegotiationBasis::OnlyEra);
+}
