@@ -25,7 +25,7 @@ use crate::handle::{CallId, IncomingId};
 use crate::interests::Filter;
 use crate::json::Raw;
 use crate::model::SubscriptionFilter;
-use crate::rpc::{Ending, GivenUp, Patience};
+use crate::rpc::{Ending, GivenUp, Patience, Wait};
 use crate::schema::Payload;
 
 /// # Commands about calls
@@ -84,6 +84,11 @@ impl Calls {
         let mut order = self.messages.order(cx, method, owner, options, has_room)?;
         order.asked.call.state = CallState::Subscription(Box::new(subscription));
         let call = self.messages.ask(cx, &mut order, method, &ListenParams(&text))?;
+        let outgoing = &mut self.messages.outgoing;
+        if outgoing.get(call.0).is_some_and(|asked| matches!(asked.sent, Sent::Queued(_))) {
+            // The server has time to grant the subscription once it is asked for it: see `flush_held`.
+            outgoing.wait(call.0, Wait::Retry(None), cx.now);
+        }
         self.index.subscriptions.push_back(call);
         make_room(&mut self.messages, &mut self.index, cx);
         #[cfg(any(call_table, fuzzing))]

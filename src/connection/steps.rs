@@ -15,7 +15,7 @@ use super::notify::release_notification;
 use super::outgoing_request::{OutgoingRequest, Owner, PollKind, Sent};
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
-use super::subscribe::{end_of, next_early};
+use super::subscribe::{end_of, next_early, starts_to_wait};
 use super::subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{AbandonedTask, TaskTicket};
@@ -415,7 +415,10 @@ impl Calls {
                 continue;
             }
             let sent = match self.messages.release_request(cx, call, &method, params) {
-                Ok(serial) => Sent::Outbox(serial),
+                Ok(serial) => {
+                    starts_to_wait(&mut self.messages, cx, call);
+                    Sent::Outbox(serial)
+                }
                 Err(error) => {
                     self.messages.queue.refuse(call, error);
                     Sent::Withdrawn

@@ -143,6 +143,14 @@ pub(super) fn next_early(
     None
 }
 
+/// Starts the timer of a subscription whose request has waited for the handshake. The timers of other calls run from the
+/// call on.
+pub(super) fn starts_to_wait(below: &mut Below, cx: &Cx<'_, '_>, call: CallId) {
+    if subscription(below, call).is_some() {
+        below.outgoing.wait(call.0, Wait::Response, cx.now);
+    }
+}
+
 /// Returns the filters of the subscriptions that were lost, and of those that are open.
 pub(super) fn wanted(
     below: &Below,

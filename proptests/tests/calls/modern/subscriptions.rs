@@ -361,3 +361,22 @@ fn ids_of_subscriptions_are_never_used_twice() {
     }
     assert_eq!(ids, [2, 3, 4, 5, 6]);
 }
+
+/// The time to be granted in begins when the server is asked, not while the subscription waits for the handshake.
+///
+/// Proves M-CANC-17, M-ERA-33.
+#[test]
+fn a_subscription_that_waits_for_the_handshake_has_no_timer() {
+    let mut side = ClientSide::with(modern());
+    let filter = SubscriptionFilter::new().with_tools();
+    let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    assert_eq!(side.elapse(60_000), []);
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [asked(2, "server/discover", "")]);
+    assert_eq!(side.elapse(9_999), []);
+    absorb(side.receive(&result(2, DISCOVERY)));
+    assert_eq!(side.sent(), [listen(1, r#"{"toolsListChanged":true}"#)]);
+    assert_eq!(side.elapse(9_999), []);
+    let (id, end) = news(only(side.elapse(1)));
+    assert_eq!((id, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
+}
