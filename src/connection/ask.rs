@@ -72,7 +72,7 @@ impl<C: Recycle> Messages<C> {
         if !self.takes_order(owner) {
             return Err(CallError::Closed);
         }
-        let (kind, permit) = self.clear_call(cx, method, &options)?;
+        let (kind, permit) = self.clear_call(cx, method, owner, &options)?;
         if !has_room {
             return Err(CallError::TooManyCalls);
         }
@@ -122,6 +122,7 @@ impl<C: Recycle> Messages<C> {
         &self,
         cx: &Cx<'_, '_>,
         method: &str,
+        owner: Owner,
         options: &CallOptions,
     ) -> Result<(Option<RequestKind>, SendPermit), CallError> {
         if method == "initialize" {
@@ -134,7 +135,10 @@ impl<C: Recycle> Messages<C> {
         }
         self.session.check_extension(options.extension)?;
         let kind = RequestKind::named(method);
-        let permit = self.session.clear_request(cx, method, kind)?;
+        // A subscription that waits for the handshake is possible in every revision: a session emulates it.
+        let is_emulated = owner == Owner::Subscription && self.session.negotiated.is_none();
+        let checked = kind.filter(|_| !is_emulated);
+        let permit = self.session.clear_request(cx, method, checked)?;
         let kind = kind.filter(|_| !cx.config.relay.covers(method));
         Ok((kind, permit))
     }

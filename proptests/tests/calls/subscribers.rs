@@ -2,7 +2,7 @@
 
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::subscription::{ChangedList, Delivery};
-use mcp_sansio::{CallError, ConnectionNumber, Revision, RevisionSet};
+use mcp_sansio::{CallError, ClientEvent, ConnectionNumber, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 use super::subscribing::{Both, ERAS};
@@ -71,4 +71,28 @@ fn a_successor_opens_the_subscriptions_that_are_open() {
         let resource = r#"granted {"resourceSubscriptions":["a:1"]} not {}"#;
         assert_eq!(granted, [tools, resource]);
     }
+}
+
+/// A client of the legacy era can subscribe before it is connected, as any other client.
+///
+/// Proves M-ERA-28, M-ERA-33.
+#[test]
+fn a_legacy_client_can_subscribe_before_it_is_connected() {
+    let mut side = ClientSide::fresh();
+    let filter = SubscriptionFilter::new().with_resource("a:1");
+    let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent().len(), 1);
+    let opened = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}}}"#;
+    assert!(matches!(side.receive(opened), Some(ClientEvent::Connected(_))));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"a:1"}}"#,
+        ]
+    );
+    assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#), None);
+    let events = side.outcomes();
+    assert!(matches!(&events[..], [ClientEvent::Subscription(granted)] if granted.call == call));
 }
