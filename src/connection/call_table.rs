@@ -92,6 +92,11 @@ impl Hash for LastStates {
 }
 
 impl OutgoingRequest<Call> {
+    /// Whether the end of a subscription waits for the notifications before it.
+    fn has_end(&self) -> bool {
+        self.call.state.subscription().is_some_and(|one| one.end.is_some())
+    }
+
     fn state(&self, is_stuck: bool, retries: bool) -> CallState {
         match self.sent {
             _ if self.owner == Owner::Abandoned => Abandoned,
@@ -100,7 +105,7 @@ impl OutgoingRequest<Call> {
             Sent::InBatch(_) => SentInBatch,
             Sent::Withdrawn => Withdrawn,
             Sent::Nowhere if self.call.state.task().is_some() => IsTask,
-            Sent::Nowhere if is_stuck => Ends,
+            Sent::Nowhere if is_stuck || self.has_end() => Ends,
             Sent::Nowhere if retries => Retries,
             Sent::Nowhere if matches!(self.call.state, Pattern::Input(_)) => AwaitsInput,
             Sent::Nowhere => Subscribed,

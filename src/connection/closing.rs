@@ -92,8 +92,9 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the next event of the end of the connection. The order: draining, calls that could not continue
-    /// before, other calls in the order they were made, requests in the order they were received, closed.
+    /// Returns the next event of the end of the connection. The order: draining, notifications of subscriptions that
+    /// were received before, calls that could not continue before, other calls in the order they were made, requests in
+    /// the order they were received, closed.
     pub(super) fn next_outcome(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         let lifecycle = &mut self.messages_mut().lifecycle;
         let is_draining = lifecycle.phase == Phase::Draining;
@@ -103,6 +104,13 @@ impl Dispatcher {
             return Some(Elapsed::Event(CommonEvent::Draining { deadline }));
         }
         if let Some(event) = self.messages_mut().violations.next_noted() {
+            return Some(Elapsed::Event(event));
+        }
+        let lifecycle = &self.messages().lifecycle;
+        if (is_draining || lifecycle.input_ended)
+            && let Some(event) = self.serving.calls.next_early()
+        {
+            // Notifications of a subscription precede its end.
             return Some(Elapsed::Event(event));
         }
         if is_draining && let Some(event) = self.serving.next_drained(cx) {

@@ -224,7 +224,9 @@ impl Calls {
     pub(crate) fn own_id(&self, call: CallId) -> Option<u64> {
         let has_request = match &self.messages.outgoing.get(call.0)?.call.state {
             CallState::Task(task) => task.was_answered,
-            CallState::Subscription(subscription) => subscription.in_session.is_none(),
+            CallState::Subscription(subscription) => {
+                subscription.in_session.is_none() && subscription.end.is_none()
+            }
             _ => true,
         };
         self.messages.outgoing.id(call.0).filter(|_| has_request)

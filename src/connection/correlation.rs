@@ -14,7 +14,7 @@ use super::reception::Reception;
 use super::resend::can_be_sent_again;
 use super::routing::Side;
 use super::session::Session;
-use super::subscribe::of_subscription;
+use super::subscribe::{defer_end, of_subscription};
 use super::subscription::SubscriptionEnd;
 use super::subscription_state::subscription;
 use super::task_snapshot::Snapshot;
@@ -195,13 +195,17 @@ impl Calls {
     /// Handles a cancellation by the server. A server may cancel only subscriptions.
     pub(super) fn cancelled_by_server<'a>(
         &mut self,
+        cx: &Cx<'_, '_>,
         id: &Id<'_>,
         reason: Option<Str<'a>>,
     ) -> Option<CommonEvent<'a>> {
         let call = CallId(self.messages.outgoing.find(id.number(false)?)?);
-        subscription(&self.messages, call)?;
-        let left = self.take_out(call)?;
-        Some(left.subscription_ended(SubscriptionEnd::Cancelled { reason }))
+        let end = SubscriptionEnd::Cancelled { reason };
+        if subscription(&self.messages, call)?.has_waiting() {
+            defer_end(&mut self.messages, cx, call, end);
+            return None;
+        }
+        Some(self.take_out(call)?.subscription_ended(end))
     }
 }
 

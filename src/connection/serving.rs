@@ -137,7 +137,7 @@ impl Serving {
                 if self.calls.messages.session.role == Side::Client
                     && self.calls.messages.session.rules().updates.changes_by_subscription =>
             {
-                self.calls.cancelled_by_server(&id, reason)
+                self.calls.cancelled_by_server(cx, &id, reason)
             }
             Some(id) => self.cancelled_by_peer(cx, &id, reason),
             None => self.calls.messages.violations.report_notification(

@@ -15,8 +15,9 @@ use super::notify::release_notification;
 use super::outgoing_request::{OutgoingRequest, Owner, PollKind, Sent};
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
-use super::subscribe::{end_of, next_early, starts_to_wait};
-use super::subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
+use super::subscribe::{defer_outcome, end_of, next_early, starts_to_wait};
+use super::subscription::{Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
+use super::subscription_state::subscription_mut;
 use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{AbandonedTask, TaskTicket};
 use super::wanted_inputs::withdraw;
@@ -78,7 +79,12 @@ impl Calls {
                 news
             }
             Next::Ends(outcome) => {
+                let is_deferred = state.subscription().is_some_and(Subscription::has_waiting);
                 self.put_state(call, state);
+                if is_deferred {
+                    defer_outcome(&mut self.messages, cx, call, outcome);
+                    return None;
+                }
                 let stale = is_answer && self.messages.is_stale(call);
                 let left = self.leave(call)?;
                 self.messages.outgoing.remove(call.0, Ending::Answered);
@@ -391,7 +397,18 @@ impl Calls {
         if self.index.early.is_empty() {
             return None;
         }
-        next_early(&mut self.messages, &mut self.index)
+        while let Some(call) = self.index.early.front().copied() {
+            if let Some(event) = next_early(&mut self.messages, call) {
+                return Some(event);
+            }
+            self.index.early.pop_front();
+            if let Some(end) = subscription_mut(&mut self.messages, call)
+                .and_then(|subscription| subscription.end.take())
+            {
+                return Some(self.take_out(call)?.subscription_ended(end));
+            }
+        }
+        None
     }
 
     /// Sends the queued messages that the negotiated session allows, after the handshake. They may exceed the limit

@@ -116,31 +116,23 @@ fn acknowledged<'a>(
 }
 
 /// Returns the next event that a subscription could not report at once.
-pub(super) fn next_early(
-    below: &mut Below,
-    index: &mut LazyBox<CallIndex>,
-) -> Option<CommonEvent<'static>> {
-    while let Some(call) = index.early.front().copied() {
-        if let Some(granted) = grant_in_session(below, call) {
-            return Some(granted);
-        }
-        if let Some(subscription) = subscription_mut(below, call) {
-            if let Some(early) = subscription.early.pop_front() {
-                below.incoming.bytes -= early.bytes();
-                let Early { kind, params } = early;
-                let params = params.map(|params| Raw::trusted(&params).into_owned());
-                let method = Str::from(kind.rule().name);
-                return Some(changed(call, Notification { method, params }));
-            }
-            let lost = core::mem::take(&mut subscription.lost);
-            if 0 < lost {
-                let news = SubscriptionNews::Lagged { lost };
-                return Some(CommonEvent::Subscription(SubscriptionUpdate { call, news }));
-            }
-        }
-        index.early.pop_front();
+pub(super) fn next_early(below: &mut Below, call: CallId) -> Option<CommonEvent<'static>> {
+    if let Some(granted) = grant_in_session(below, call) {
+        return Some(granted);
     }
-    None
+    let subscription = subscription_mut(below, call)?;
+    if let Some(early) = subscription.early.pop_front() {
+        below.incoming.bytes -= early.bytes();
+        let Early { kind, params } = early;
+        let params = params.map(|params| Raw::trusted(&params).into_owned());
+        let method = Str::from(kind.rule().name);
+        return Some(changed(call, Notification { method, params }));
+    }
+    let lost = core::mem::take(&mut subscription.lost);
+    (0 < lost).then(|| {
+        let news = SubscriptionNews::Lagged { lost };
+        CommonEvent::Subscription(SubscriptionUpdate { call, news })
+    })
 }
 
 /// Starts the timer of a subscription whose request has waited for the handshake. The timers of other calls run from the
@@ -151,13 +143,42 @@ pub(super) fn starts_to_wait(below: &mut Below, cx: &Cx<'_, '_>, call: CallId) {
     }
 }
 
+/// Keeps the outcome of the request of a subscription until the notifications before it have been reported.
+pub(super) fn defer_outcome(
+    below: &mut Below,
+    cx: &Cx<'_, '_>,
+    call: CallId,
+    outcome: Outcome<'_>,
+) {
+    if let Some(subscription) = subscription(below, call) {
+        let end = end_of(subscription, outcome);
+        defer_end(below, cx, call, end);
+    }
+}
+
+/// Keeps the end of a subscription until the notifications before it have been reported. Its request is over, so
+/// messages that still name it belong to no subscription.
+pub(super) fn defer_end(
+    below: &mut Below,
+    cx: &Cx<'_, '_>,
+    call: CallId,
+    end: SubscriptionEnd<'_>,
+) {
+    if let Some(subscription) = subscription_mut(below, call) {
+        subscription.end = Some(end.into_owned());
+        below.retire(cx, call, Wait::Forever);
+    }
+}
+
 /// Returns the filters of the subscriptions that were lost, and of those that are open.
 pub(super) fn wanted(
     below: &Below,
     index: &CallIndex,
 ) -> impl Iterator<Item = crate::model::SubscriptionFilter<'static>> {
     let open = index.subscriptions.iter().filter_map(|call| subscription(below, *call));
-    let open = open.filter(|one| !one.is_automatic).map(|one| one.requested.as_sent());
+    let open = open
+        .filter(|one| !one.is_automatic && one.end.is_none())
+        .map(|one| one.requested.as_sent());
     index.lost.iter().map(Filter::as_sent).chain(open)
 }
 

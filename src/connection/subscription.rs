@@ -30,6 +30,8 @@ pub(super) struct Subscription {
     pub(super) lost: u32,
     /// Whether the machine itself made the subscription.
     pub(super) is_automatic: bool,
+    /// The end of the subscription, while the notifications before it wait to be reported.
+    pub(super) end: Option<SubscriptionEnd<'static>>,
 }
 
 /// A notification that waits because its subscription could not report it at once.
@@ -53,6 +55,11 @@ impl Subscription {
     /// Whether a notification can be reported at once: the subscription is open, and no earlier one waits.
     pub(super) fn is_ready(&self) -> bool {
         self.acknowledged && self.early.is_empty() && self.lost == 0
+    }
+
+    /// Whether notifications of an open subscription wait to be reported.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.acknowledged && !self.is_ready()
     }
 
     /// Returns the size of the kept notifications in bytes.

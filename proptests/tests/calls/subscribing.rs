@@ -511,3 +511,38 @@ fn a_level_that_cannot_be_set_changes_nothing() {
     side.call("tools/list");
     assert!(!side.sent()[0].contains("logLevel"));
 }
+
+/// A change for two subscriptions is reported for each of them, also if the connection ends before the second report.
+#[test]
+fn the_end_of_the_connection_follows_the_notifications_before_it() {
+    const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let ends: [fn(&mut ClientSide); 2] = [
+        |side| side.client.disconnected(mcp_sansio::Cause::EndOfInput, side.now),
+        |side| side.client.shut_down(std::time::Duration::from_secs(1), side.now),
+    ];
+    for (end, cause) in
+        ends.into_iter().zip(["the peer ended the connection", "the connection was shut down"])
+    {
+        let mut side = ClientSide::ready(LATEST);
+        let filter = SubscriptionFilter::new().with_tools();
+        let calls: Vec<CallId> = (0..2).map(|_| subscribing(&mut side, &filter)).collect();
+        subscription_updates(&mut side);
+        assert!(
+            matches!(side.receive(TOOLS), Some(ClientEvent::Subscription(of)) if of.call == calls[0])
+        );
+        // A third one is granted, and that is not reported yet.
+        let third = subscribing(&mut side, &SubscriptionFilter::new().with_prompts());
+        end(&mut side);
+        let updates = side.outcomes().into_iter().filter_map(|event| match event {
+            ClientEvent::Subscription(update) => Some((update.call, in_words(&update.news))),
+            _ => None,
+        });
+        let lost = |call: CallId| (call, format!("lost: {cause}"));
+        let granted = r#"granted {"promptsListChanged":true} not {}"#.to_owned();
+        let changed = "notifications/tools/list_changed ".to_owned();
+        assert_eq!(
+            updates.collect::<Vec<_>>(),
+            [(calls[1], changed), (third, granted), lost(calls[0]), lost(calls[1]), lost(third)]
+        );
+    }
+}

@@ -226,3 +226,70 @@ fn a_subscription_that_cannot_be_requested_again_ends() {
     assert_eq!(news(only(side.outcomes())), (call, end));
     assert_eq!(side.client.in_flight().subscriptions().count(), 0);
 }
+
+/// Notifications that arrived before the end are reported before it, also if the acknowledgement and the end arrive in
+/// one read.
+///
+/// Proves M-SUB-12.
+#[test]
+fn the_end_follows_the_notifications_before_it() {
+    for (index, way) in ways().iter().enumerate() {
+        for is_lost in [false, true] {
+            let (mut side, call) = opening();
+            assert_eq!(side.receive(&tagged("tools/list_changed", "2", "")), None);
+            let (granted, _) = news(side.receive(&granting("2", r#"{"toolsListChanged":true}"#)));
+            assert_eq!(granted, call);
+            assert_eq!(side.receive(way), None, "{way}");
+            assert!(side.client.in_flight().subscriptions().eq([call]));
+            // What still names it has no effect.
+            for late in [tagged("tools/list_changed", "2", ""), granting("2", "{}"), given_up("2")]
+            {
+                assert_eq!(side.receive(&late), None, "{late}");
+            }
+            let event = side.receive(&result(2, FINISHED));
+            assert!(
+                matches!(&event, Some(ClientEvent::UnmatchedResponse(unmatched)) if unmatched.cause == UnmatchedCause::Completed),
+                "{event:?}"
+            );
+            if is_lost {
+                side.client.disconnected(Cause::EndOfInput, side.now);
+            }
+            let mut events = side.outcomes().into_iter();
+            assert!(matches!(events.next(), Some(ClientEvent::Violation(_))));
+            let (id, what) = news(events.next());
+            assert!(id == call && matches!(what, SubscriptionNews::Changed(_)), "{what:?}");
+            let (id, what) = news(events.next());
+            assert_eq!(id, call);
+            let is_expected = match &what {
+                SubscriptionNews::Ended(SubscriptionEnd::Finished) => matches!(index, 0 | 3),
+                SubscriptionNews::Ended(SubscriptionEnd::Cancelled { .. }) => index == 1,
+                SubscriptionNews::Ended(SubscriptionEnd::Failed(_)) => index == 2,
+                _ => false,
+            };
+            assert!(is_expected, "{way}: {what:?}");
+            let left: Vec<_> = events.collect();
+            assert_eq!(left.len(), usize::from(is_lost), "{left:?}");
+            assert_eq!(side.client.in_flight().counts().outbound, 0);
+            assert_eq!(side.client.in_flight().counts().kept_bytes, 0);
+            let mut next = super::kit::successor(&side);
+            next.client.connect(next.now, &mut next.out).unwrap();
+            assert_eq!(next.sent().len(), 1, "the subscription has ended, so it is not reopened");
+            if !is_lost {
+                is_alive(&mut side);
+            }
+        }
+    }
+}
+
+/// A subscription whose end waits can still be cancelled: nothing is sent for it.
+#[test]
+fn a_subscription_whose_end_waits_can_be_cancelled() {
+    let (mut side, call) = opening();
+    assert_eq!(side.receive(&tagged("tools/list_changed", "2", "")), None);
+    news(side.receive(&granting("2", r#"{"toolsListChanged":true}"#)));
+    assert_eq!(side.receive(&result(2, FINISHED)), None);
+    assert!(side.client.cancel(call, None, &mut side.out).is_ok());
+    assert!(matches!(&side.outcomes()[..], [ClientEvent::Violation(_)]));
+    assert_eq!(side.client.in_flight().counts().outbound, 0);
+    is_alive(&mut side);
+}
