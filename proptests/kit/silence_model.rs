@@ -13,6 +13,8 @@ pub(crate) struct SilenceModel {
     policy: Option<KeepAlive>,
     /// The time of the next ping; unknown until the first message arrives.
     next: Option<Instant>,
+    /// Whether the session continues in another process, which has not timed the silence yet.
+    is_restored: bool,
     ping: Option<Ping>,
     /// The number of consecutive pings without a response.
     missed: u32,
@@ -45,7 +47,14 @@ pub(crate) struct Before {
 
 impl SilenceModel {
     pub(crate) const fn new(policy: Option<KeepAlive>) -> Self {
-        Self { policy, next: None, ping: None, missed: 0, is_unsupported: false }
+        Self {
+            policy,
+            next: None,
+            is_restored: false,
+            ping: None,
+            missed: 0,
+            is_unsupported: false,
+        }
     }
 
     /// Returns the id of the ping that waits for its response.
@@ -57,6 +66,7 @@ impl SilenceModel {
     pub(crate) fn received(&mut self, message: &[u8], is_response: bool, now: Instant) {
         let Some(policy) = self.policy else { return };
         self.next = Some(now + policy.every);
+        self.is_restored = false;
         self.missed = 0;
         if let Some(ping) = &mut self.ping {
             ping.received_since = true;
@@ -114,6 +124,10 @@ impl SilenceModel {
         now: Instant,
     ) -> Result<(), Broken> {
         let Some(policy) = self.policy.filter(|_| may_ping(machine)) else { return Ok(()) };
+        if std::mem::take(&mut self.is_restored) {
+            // The first timeout begins to time the silence.
+            self.next = Some(now + policy.every);
+        }
         self.let_pass(now);
         if !self.is_due(now) {
             return Ok(());
@@ -125,9 +139,15 @@ impl SilenceModel {
         Ok(())
     }
 
-    /// Records that the session continues in another process, which does not know when a message has arrived.
+    /// Records that the session is lost.
     pub(crate) fn restarted(&mut self) {
         *self = Self::new(self.policy);
+    }
+
+    /// Records that the session continues in another process, which does not know when a message has arrived.
+    pub(crate) fn restored(&mut self) {
+        self.restarted();
+        self.is_restored = true;
     }
 
     /// Checks the end of the connection for want of responses.

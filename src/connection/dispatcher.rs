@@ -64,6 +64,13 @@ impl Dispatcher {
         }
     }
 
+    /// Notes that the session continues from an earlier process.
+    pub(crate) fn restored(&mut self, config: &ConnectionConfig) {
+        if config.keep_alive.is_some() {
+            self.keep_alive.begin_later();
+        }
+    }
+
     /// Releases all unused memory.
     pub(crate) fn release_memory(&mut self) {
         self.messages_mut().release_memory();

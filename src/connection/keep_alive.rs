@@ -26,6 +26,8 @@ pub(super) struct Silence {
     missed: u32,
     /// Whether the peer does not implement `ping`, although every peer should.
     unsupported: bool,
+    /// Whether the session continues from an earlier process, and the silence since then has not been timed yet.
+    is_restored: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +41,7 @@ struct Ping {
 
 impl Empty for Silence {
     const EMPTY: &'static Self =
-        &Self { next_ping: None, ping: None, missed: 0, unsupported: false };
+        &Self { next_ping: None, ping: None, missed: 0, unsupported: false, is_restored: false };
 }
 
 impl Silence {
@@ -48,14 +50,22 @@ impl Silence {
         if self.unsupported {
             return None;
         }
-        self.ping.map(|ping| ping.deadline).or(self.next_ping)
+        // The next timeout has the time from which the silence counts.
+        let start = self.is_restored.then_some(Instant::EPOCH);
+        self.ping.map(|ping| ping.deadline).or(start).or(self.next_ping)
     }
 }
 
 impl Silence {
+    /// Begins with the next timeout, for a session that continues from an earlier process: restoring it has no time.
+    pub(super) const fn begin_later(&mut self) {
+        self.is_restored = true;
+    }
+
     /// Notes that bytes of the peer were received.
     pub(super) fn on_bytes_received(&mut self, policy: KeepAlive, now: Instant) {
         self.next_ping = Some(now + policy.every);
+        self.is_restored = false;
         self.missed = 0;
         if let Some(ping) = &mut self.ping {
             ping.received_since = true;
@@ -96,10 +106,11 @@ impl Silence {
         cx: &mut Cx<'_, '_>,
         policy: KeepAlive,
     ) -> Option<u32> {
+        let is_restored = core::mem::take(&mut self.is_restored);
         match self.ping.take() {
             Some(ping) => return self.missed(messages, cx, policy, ping),
             // Without a reader the ping would stay in the outbox and count as missed.
-            None if !cx.out.has_reader(Route::Connection) => {
+            None if is_restored || !cx.out.has_reader(Route::Connection) => {
                 self.next_ping = Some(cx.now() + policy.every);
             }
             None => self.send_ping(messages, cx, policy),

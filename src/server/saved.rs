@@ -47,6 +47,7 @@ impl SavedSession {
     pub(crate) fn restore_on(&self, server: &mut Server) -> Result<(), RestoreSessionError> {
         let limits = &server.config.connection.limits;
         self.restore_messages(server.connection.dispatcher.messages_mut(), limits)?;
+        server.connection.dispatcher.restored(&server.config.connection);
         if server.config.connection.keep_handshake
             && let Some(params) = &self.initialize
         {

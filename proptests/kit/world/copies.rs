@@ -63,7 +63,7 @@ impl World {
             return Err(broken(format!("{old:?} has become {new:?}")));
         }
         self.server = restored;
-        self.theirs.silence.restarted();
+        self.theirs.silence.restored();
         self.reference.server_restarted();
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::config::KeepAlive;
 use mcp_sansio::drive::SavedSession;
 use mcp_sansio::error::{NotifyError, RestoreSessionError};
 use mcp_sansio::model::{ElicitParams, method};
@@ -222,4 +223,35 @@ fn debug_shows_no_text_of_the_client() {
     assert!(serde_json::to_string(&saved).unwrap().contains("file:///secret"));
     let shown = format!("{saved:?}");
     assert_eq!(shown, r#"SavedSession { revision: "2025-11-25", ready: true, resources: 1, .. }"#);
+}
+
+/// The silence of a client is timed from the first timeout on: restoring a session has no time.
+///
+/// Proves L-PING-04, L-PING-05.
+#[test]
+fn a_restored_session_is_pinged() {
+    let mut config = config::server_of_both_eras();
+    config.connection.keep_alive = Some(KeepAlive::every(Duration::from_secs(10)));
+    for is_heard in [false, true] {
+        let mut side = opened("2025-11-25", config.clone());
+        side.receive(INITIALIZED);
+        restore(&mut side, config.clone());
+        if is_heard {
+            assert_eq!(side.receive(PING), None);
+            assert_eq!(side.sent(), [PONG]);
+        } else {
+            assert!(side.server.poll_timeout().is_some_and(|due| due <= side.now));
+        }
+        assert_eq!((side.outcomes(), side.sent()), (vec![], vec![]));
+        assert_eq!(side.server.poll_timeout(), Some(side.now + Duration::from_secs(10)));
+        assert_eq!((side.elapse(9_999), side.sent()), (vec![], vec![]));
+        assert_eq!(side.elapse(1), []);
+        assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#]);
+        assert_eq!(side.elapse(30_000), [ServerEvent::Unresponsive { missed: 1 }]);
+    }
+    // Without keep-alive there is nothing to do.
+    let mut side = opened("2025-11-25", config::server());
+    side.receive(INITIALIZED);
+    restore(&mut side, config::server());
+    assert_eq!(side.server.poll_timeout(), None);
 }
