@@ -29,7 +29,10 @@ impl CapabilitySet {
         }
         let mut set = Self::NONE;
         for (key, value) in MemberTexts::of(capabilities) {
-            let is_it = |known: &&Capability| known.owner() == owner && key == known.path();
+            // The path of a member in the object of a capability is no key of this object, although it can look like one.
+            let is_it = |known: &&Capability| {
+                known.owner() == owner && key == known.path() && !known.path().contains('.')
+            };
             let Some(capability) = Capability::ALL.iter().find(is_it) else { continue };
             match value.as_bytes().first() {
                 Some(b'{') => set = set.with(*capability).with_flags(*capability, value),
@@ -54,7 +57,7 @@ impl CapabilitySet {
             if declared && let Some(flag) = flags_of(parent).find(|(_, name)| key == *name) {
                 set = set.with(flag.0);
             }
-            if key == "requests" {
+            if key == "requests" && parent.path() == "tasks" {
                 set = set.with_requests(parent, value);
             }
         }
@@ -87,7 +90,8 @@ fn flags_of(parent: Capability) -> impl Iterator<Item = (Capability, &'static st
     let candidates = Capability::ALL.iter().filter(move |flag| flag.owner() == parent.owner());
     candidates.filter_map(move |flag| {
         let name = flag.path().strip_prefix(parent.path())?.strip_prefix('.')?;
-        Some((*flag, name))
+        // A longer path is no flag, but a part of `requests`.
+        (!name.contains('.')).then_some((*flag, name))
     })
 }
 

@@ -409,3 +409,31 @@ fn capabilities_of_a_later_revision_have_no_effect() {
     let client = client_of(r#"{"completions":{}}"#, Revision::V2025_03_26);
     assert!(client.client.peer_capabilities().contains(Capability::Completions));
 }
+
+/// Members that only look like those of a capability declare nothing: neither a path, nor members in the object of
+/// another capability.
+///
+/// Proves L-CAP-08, L-CAP-09, L-TASK-07.
+#[test]
+fn a_member_declares_only_what_it_is_in_its_place() {
+    let task = r#"{"tools":{"call":{}}}"#;
+    for (declared, expected) in [
+        (r#"{"tools.listChanged":true}"#.to_owned(), vec![]),
+        (r#"{"tools.listChanged":{}}"#.to_owned(), vec![]),
+        (format!(r#"{{"prompts":{{"requests":{task}}}}}"#), vec![Capability::Prompts]),
+        (r#"{"tasks":{"requests.tools.call":{}}}"#.to_owned(), vec![Capability::ServerTasks]),
+        (
+            format!(r#"{{"tools":{{"listChanged":true}},"tasks":{{"requests":{task}}}}}"#),
+            vec![
+                Capability::Tools,
+                Capability::ToolsListChanged,
+                Capability::ServerTasks,
+                Capability::ServerTasksCallTool,
+            ],
+        ),
+    ] {
+        let side = client_of(&declared, Revision::V2025_11_25);
+        let capabilities: Vec<_> = side.client.peer_capabilities().iter().collect();
+        assert_eq!(capabilities, expected, "{declared}");
+    }
+}
