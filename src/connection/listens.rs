@@ -19,7 +19,7 @@ use super::identity::key;
 use super::incoming::Incoming;
 use super::notify::Delivery;
 use super::outboxes::{Outboxes, Route};
-use super::send::send_about;
+use super::send::send_about_once;
 use super::session::Session;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::Serial;
@@ -154,22 +154,22 @@ impl Topic {
         if self.pending || (waits && !is_part) {
             return Delivery::Repeated;
         }
+        // Parts have no serials of their own, so only a repetition of the last message is found.
         let written = match change {
-            Change::List(_) => send_notification(exchange, id, change.kind(), &(), out),
-            Change::Resource { uri, .. } => send_notification(
-                exchange,
-                id,
-                change.kind(),
-                &ResourceUpdatedParams::new(uri),
-                out,
-            ),
+            Change::List(_) => send_once(exchange, id, change.kind(), (&(), false), out),
+            Change::Resource { uri, .. } => {
+                let params = ResourceUpdatedParams::new(uri);
+                send_once(exchange, id, change.kind(), (&params, is_part), out)
+            }
         };
-        if written.is_err() {
+        let Ok(is_sent) = written else {
             self.pending = true;
             return Delivery::Lagged;
+        };
+        if !is_part {
+            self.last_serial = exchange.last_output;
         }
-        self.last_serial = exchange.last_output.filter(|_| !is_part);
-        Delivery::Sent
+        if is_sent { Delivery::Sent } else { Delivery::Repeated }
     }
 }
 
@@ -382,14 +382,25 @@ pub(super) fn send_notification(
     params: &dyn Payload,
     out: &mut dyn Outboxes,
 ) -> Result<(), EncodeError> {
+    send_once(exchange, id, kind, (params, false), out).map(drop)
+}
+
+/// The same with `is_once`, unless the unsent message before it in its outbox is equal. Returns whether it was sent.
+fn send_once(
+    exchange: &mut Exchange,
+    id: IncomingId,
+    kind: NotificationKind,
+    (params, is_once): (&dyn Payload, bool),
+    out: &mut dyn Outboxes,
+) -> Result<bool, EncodeError> {
     let rule = kind.rule();
     let form = Some(rule.params(exchange.context.revision));
     let token = core::mem::take(&mut exchange.token);
     let members = [(key::SUBSCRIPTION, &*token)];
     let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_NOTIFICATIONS };
-    let written = send_about(exchange, id, out, rule.name, |writer| {
+    let sent = send_about_once(exchange, id, out, (rule.name, is_once), |writer| {
         write_notification_with(writer, rule.name, params, meta, form)
     });
     exchange.token = token;
-    written
+    sent
 }

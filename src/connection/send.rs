@@ -29,13 +29,28 @@ pub(super) fn send_about(
     method: &str,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
+    send_about_once(exchange, id, out, (method, false), write).map(drop)
+}
+
+/// The same with `is_once`, unless the unsent message before it in its outbox is equal. Returns whether it was sent.
+#[inline]
+pub(super) fn send_about_once(
+    exchange: &mut Exchange,
+    id: IncomingId,
+    out: &mut dyn Outboxes,
+    (method, is_once): (&str, bool),
+    write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+) -> Result<bool, EncodeError> {
     let route = Route::Exchange(id);
     let outbox = out.outbox(route);
     let serial = outbox.append(Room::Limit, Tag::Exchange(id), write)?;
+    if is_once && outbox.drop_repeated() {
+        return Ok(false);
+    }
     let bytes = outbox.last_length();
     exchange.last_output = Some(serial);
     observe_bytes(out, route, SentMessage::Method(method), bytes);
-    Ok(())
+    Ok(true)
 }
 
 /// The kind of a message of this side.

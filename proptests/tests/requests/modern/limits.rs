@@ -303,3 +303,30 @@ fn a_pending_change_that_an_unsent_notification_reports_is_not_sent() {
         assert_eq!((side.outcomes(), side.sent()), (vec![], vec![]));
     }
 }
+
+/// The same part of a resource in a row is reported once while nobody reads, and does not hide that the whole was
+/// reported.
+///
+/// Proves M-SUB-28.
+#[test]
+fn an_unread_notification_of_a_part_is_not_queued_twice() {
+    let mut side = server();
+    let filter = r#""resourceSubscriptions":["x:y"]"#;
+    subscribe(&mut side, "1", filter, filter);
+    let below = |side: &mut ServerSide, uri: &str| {
+        side.server.notifications().resource_updated_below("x:y", uri, &mut side.out).unwrap()
+    };
+    assert_eq!(update(&mut side, "x:y"), Delivery::Sent);
+    assert_eq!(below(&mut side, "x:y/1"), Delivery::Sent);
+    for _ in 0..3 {
+        assert_eq!(below(&mut side, "x:y/1"), Delivery::Repeated);
+    }
+    assert_eq!(update(&mut side, "x:y"), Delivery::Repeated);
+    assert_eq!(below(&mut side, "x:y/2"), Delivery::Sent);
+    let expected = ["x:y", "x:y/1", "x:y/2"].map(|uri| updated("1", uri));
+    assert_eq!(side.sent(), expected);
+    // What has been sent says nothing about later changes.
+    assert_eq!(below(&mut side, "x:y/2"), Delivery::Sent);
+    assert_eq!(update(&mut side, "x:y"), Delivery::Sent);
+    assert_eq!(side.sent(), ["x:y/2", "x:y"].map(|uri| updated("1", uri)));
+}
