@@ -19,6 +19,7 @@ use crate::handle::IncomingId;
 use crate::json::{Member, Raw, Str, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Recycle, write_notification};
+use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Payload, text_of};
 use crate::session::Phase;
 use crate::version::RevisionSet;
@@ -218,14 +219,7 @@ pub(super) fn notify_session<C: Recycle>(
     let kind = kind.filter(|_| !cx.config.relay.covers(method));
     let route = related.map_or(Route::Connection, Route::Exchange);
     if messages.must_hold(method) {
-        let form = permit.form;
-        messages.queue.hold(
-            cx.config.limits.held_bytes,
-            Waiting { route, call: None, is_wanted: wanted.is_some() },
-            |writer| write_notification(writer, method, params, form),
-        )?;
-        let repeated = is_of_list(kind) && messages.queue.drop_repeated();
-        return Ok(if repeated { Delivery::Repeated } else { Delivery::Held });
+        return hold_notification(messages, cx, (kind, route), notice, permit.form);
     }
     let mut is_wanted = Ok(Interest::Yes);
     let written = cx.out.outbox(route).append(Room::Limit, Tag::Nothing, |writer| {
@@ -251,6 +245,26 @@ pub(super) fn notify_session<C: Recycle>(
     }
     observe_sent(cx.out, route, SentMessage::Method(method));
     Ok(Delivery::Sent)
+}
+
+/// Holds a notification until the session is open. The peer can change the level of log messages until
+/// then, so it is checked again when the message is sent.
+fn hold_notification<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &Cx<'_, '_>,
+    (kind, route): (Option<NotificationKind>, Route),
+    notice: &Notice<'_>,
+    form: Option<Form>,
+) -> Result<Delivery, NotifyError> {
+    let Notice { method, params, wanted, .. } = *notice;
+    let is_checked = kind == Some(NotificationKind::Message);
+    messages.queue.hold(
+        cx.config.limits.held_bytes,
+        Waiting { route, call: None, is_wanted: wanted.is_some() && !is_checked },
+        |writer| write_notification(writer, method, params, form),
+    )?;
+    let repeated = is_of_list(kind) && messages.queue.drop_repeated();
+    Ok(if repeated { Delivery::Repeated } else { Delivery::Held })
 }
 
 /// Whether notifications may still be sent, or held until the session is open.

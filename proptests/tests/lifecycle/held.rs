@@ -6,8 +6,8 @@ use mcp_sansio::config::Relay;
 use mcp_sansio::error::NotifyError;
 use mcp_sansio::event::UnmatchedCause;
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{ElicitParams, method};
-use mcp_sansio::subscription::Delivery;
+use mcp_sansio::model::{ElicitParams, LoggingLevel, method};
+use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
     CallError, CallOptions, ClientEvent, Outbox, Outboxes, Outcome, Phase, Revision, Route,
     ServerEvent,
@@ -224,5 +224,28 @@ fn a_held_notification_that_is_relayed_needs_no_subscription() {
         assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
         let updated = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}"#;
         assert_eq!(side.sent(), vec![updated; usize::from(is_relayed)]);
+    }
+}
+
+/// The level of a held log message is compared when the message is sent.
+///
+/// Proves L-LOG-04.
+#[test]
+fn a_held_log_message_is_compared_with_the_latest_level() {
+    let info = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"d"}}"#;
+    for (level, is_sent) in [("error", false), ("info", true)] {
+        let mut side = ServerSide::fresh();
+        let log = Log::new(LoggingLevel::Info, "d");
+        let held = side.server.notifications().log(&log, &mut side.out);
+        assert_eq!(held, Ok(Delivery::Held));
+        assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+        let set = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{{"level":"{level}"}}}}"#
+        );
+        let request = side.request(&set);
+        side.respond(request, "{}");
+        side.sent();
+        assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+        assert_eq!(side.sent(), vec![info; usize::from(is_sent)]);
     }
 }
