@@ -17,7 +17,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Room, Tag};
 use crate::handle::IncomingId;
 use crate::json::{Member, Raw, Str, member};
-use crate::model::LoggingLevel;
+use crate::model::{LoggingLevel, ResourceUpdatedParams};
 use crate::rpc::{Recycle, write_notification};
 use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Payload, text_of};
@@ -247,8 +247,8 @@ pub(super) fn notify_session<C: Recycle>(
     Ok(Delivery::Sent)
 }
 
-/// Holds a notification until the session is open. The peer can change the level of log messages until
-/// then, so it is checked again when the message is sent.
+/// Holds a notification until the session is open. The peer can change the level of log messages and its subscriptions
+/// to resources until then, so both are checked again when the notification is sent.
 fn hold_notification<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &Cx<'_, '_>,
@@ -256,8 +256,16 @@ fn hold_notification<C: Recycle>(
     notice: &Notice<'_>,
     form: Option<Form>,
 ) -> Result<Delivery, NotifyError> {
-    let Notice { method, params, wanted, .. } = *notice;
-    let is_checked = kind == Some(NotificationKind::Message);
+    let Notice { method, params, wanted, change, .. } = *notice;
+    // Only the resource that the peer is subscribed to can be checked, so it stands for its parts.
+    let whole = match change {
+        Some(Change::Resource { subscribed, uri }) if subscribed != uri => {
+            Some(ResourceUpdatedParams::new(subscribed))
+        }
+        _ => None,
+    };
+    let is_checked = whole.is_some() || kind == Some(NotificationKind::Message);
+    let params = whole.as_ref().map_or(params, |whole| whole as &dyn Payload);
     messages.queue.hold(
         cx.config.limits.held_bytes,
         Waiting { route, call: None, is_wanted: wanted.is_some() && !is_checked },

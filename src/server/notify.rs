@@ -211,7 +211,7 @@ impl<'s> Notifications<'s> {
     }
 
     /// Notifies the client that the resource `uri` has changed, if the client has subscribed to `subscribed`, which
-    /// contains it.
+    /// contains it. A notification that has to wait, for the session or for room, names `subscribed` instead.
     ///
     /// # Errors
     ///

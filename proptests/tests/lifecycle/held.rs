@@ -249,3 +249,33 @@ fn a_held_log_message_is_compared_with_the_latest_level() {
         assert_eq!(side.sent(), vec![info; usize::from(is_sent)]);
     }
 }
+
+/// A held change of a part of a resource is sent only if the client is still subscribed to the resource. It names the
+/// resource then.
+///
+/// Proves L-RES-10.
+#[test]
+fn a_held_change_of_a_part_ends_with_its_subscription() {
+    let of = |id: u8, method: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{method}","params":{{"uri":"a:b"}}}}"#
+        )
+    };
+    for is_unsubscribed in [false, true] {
+        let mut side = ServerSide::fresh();
+        assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+        let request = side.request(&of(1, "subscribe"));
+        side.respond(request, "{}");
+        let below =
+            side.server.notifications().resource_updated_below("a:b", "a:b/c", &mut side.out);
+        assert_eq!(below, Ok(Delivery::Held));
+        if is_unsubscribed {
+            let request = side.request(&of(2, "unsubscribe"));
+            side.respond(request, "{}");
+        }
+        side.sent();
+        assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+        let updated = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#;
+        assert_eq!(side.sent(), vec![updated; usize::from(!is_unsubscribed)]);
+    }
+}
