@@ -7,7 +7,7 @@ use super::change::Change;
 use super::cx::Cx;
 use super::messages::Messages;
 use super::outboxes::{Observation, Route};
-use super::pre_session_queue::Waiting;
+use super::pre_session_queue::{PreSessionQueue, Waiting};
 use super::send::{SentMessage, observe_sent, send_about};
 use super::send_permit::SendPermit;
 use super::session::Session;
@@ -218,7 +218,7 @@ pub(super) fn notify_session<C: Recycle>(
     }
     let kind = kind.filter(|_| !cx.config.relay.covers(method));
     let route = related.map_or(Route::Connection, Route::Exchange);
-    if messages.must_hold(method) {
+    if messages.must_hold(method) || is_behind_held(messages, kind, route) {
         return hold_notification(messages, cx, (kind, route), notice, permit.form);
     }
     let mut is_wanted = Ok(Interest::Yes);
@@ -247,6 +247,18 @@ pub(super) fn notify_session<C: Recycle>(
     Ok(Delivery::Sent)
 }
 
+/// Whether a log message would overtake one that is held. Log messages need not wait for the handshake, but they keep
+/// their order.
+fn is_behind_held<C: Recycle>(
+    messages: &Messages<C>,
+    kind: Option<NotificationKind>,
+    route: Route,
+) -> bool {
+    let has_log = messages.queue.allocated().is_some_and(PreSessionQueue::has_log);
+    let is_held = has_log && messages.lifecycle.phase == Phase::Handshake;
+    is_held && kind == Some(NotificationKind::Message) && route == Route::Connection
+}
+
 /// Holds a notification until the session is open. The peer can change the level of log messages and its subscriptions
 /// to resources until then, so both are checked again when the notification is sent.
 fn hold_notification<C: Recycle>(
@@ -271,6 +283,9 @@ fn hold_notification<C: Recycle>(
         Waiting { route, call: None, is_wanted: wanted.is_some() && !is_checked },
         |writer| write_notification(writer, method, params, form),
     )?;
+    if kind == Some(NotificationKind::Message) && route == Route::Connection {
+        messages.queue.note_log();
+    }
     let repeated = is_of_list(kind) && messages.queue.drop_repeated();
     Ok(if repeated { Delivery::Repeated } else { Delivery::Held })
 }

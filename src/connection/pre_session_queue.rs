@@ -22,12 +22,15 @@ pub(super) struct Waiting {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PreSessionQueue {
     queue: Queue<Waiting>,
+    /// Whether a log message that belongs to no request is queued.
+    has_log: bool,
     /// The calls that the negotiated session does not allow, and whose end has not been returned.
     refused: VecDeque<(CallId, CallError)>,
 }
 
 impl Empty for PreSessionQueue {
-    const EMPTY: &'static Self = &Self { queue: Queue::new(), refused: VecDeque::new() };
+    const EMPTY: &'static Self =
+        &Self { queue: Queue::new(), has_log: false, refused: VecDeque::new() };
 }
 
 impl PreSessionQueue {
@@ -44,6 +47,16 @@ impl PreSessionQueue {
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> Result<Serial, EncodeError> {
         self.queue.append(limit, waiting, b"", write)
+    }
+
+    /// Whether a log message that belongs to no request is queued.
+    pub(super) const fn has_log(&self) -> bool {
+        self.has_log
+    }
+
+    /// Notes that the last message is such a log message.
+    pub(super) const fn note_log(&mut self) {
+        self.has_log = true;
     }
 
     /// Removes the last message if it repeats the one before it.
@@ -77,6 +90,7 @@ impl PreSessionQueue {
 
     /// Takes all queued messages.
     pub(super) fn take_queue(&mut self) -> Queue<Waiting> {
+        self.has_log = false;
         core::mem::take(&mut self.queue)
     }
 

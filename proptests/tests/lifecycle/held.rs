@@ -279,3 +279,26 @@ fn a_held_change_of_a_part_ends_with_its_subscription() {
         assert_eq!(side.sent(), vec![updated; usize::from(!is_unsubscribed)]);
     }
 }
+
+/// Log messages do not wait for the handshake, but those that were held before are sent before later ones.
+#[test]
+fn a_log_message_does_not_overtake_an_earlier_one() {
+    let message = |data: u8| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":{data}}}}}"#
+        )
+    };
+    let log = |side: &mut ServerSide, data: u8| {
+        let log = Log::new(LoggingLevel::Info, &data);
+        side.server.notifications().log(&log, &mut side.out).unwrap()
+    };
+    let mut side = ServerSide::fresh();
+    assert_eq!(log(&mut side, 1), Delivery::Held);
+    assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+    side.sent();
+    assert_eq!(log(&mut side, 2), Delivery::Held);
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+    assert_eq!(log(&mut side, 3), Delivery::Sent);
+    assert_eq!(side.sent(), [1, 2, 3].map(message));
+}
