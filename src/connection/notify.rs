@@ -296,6 +296,7 @@ fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool
     match lifecycle.phase {
         Phase::Opening | Phase::Handshake | Phase::Ready => true,
         Phase::Draining => {
+            // A client that negotiates anew was ready, but has no session at present.
             let has_session = messages.session.negotiated.is_some();
             lifecycle.was_ready || (overtakes_handshake(method) && has_session)
         }

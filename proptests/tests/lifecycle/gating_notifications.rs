@@ -5,7 +5,7 @@ use mcp_sansio::config::CapabilityPolicy;
 use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{Cause, RevisionSet, ServerConfig};
-use mcp_sansio_proptests::{ServerSide, config};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
@@ -77,4 +77,23 @@ fn a_notification_before_the_session_must_be_allowed() {
     old.revisions = RevisionSet::only(mcp_sansio::Revision::V2025_03_26);
     let complete = "notifications/elicitation/complete";
     assert_deliveries(old, &[(complete, refused(NotAllowed::Revision))]);
+}
+
+/// A client that negotiates anew has no session, and sends nothing for one while it drains.
+///
+/// Proves L-LIFE-04.
+#[test]
+fn a_client_that_negotiates_anew_sends_no_notification_while_it_drains() {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(mcp_sansio::Revision::V2026_07_28);
+    let mut side = ClientSide::with(config);
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert_eq!(side.outcomes().len(), 1);
+    let unknown = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}"#;
+    assert_eq!(side.receive(unknown), None);
+    assert_eq!(side.sent().len(), 2, "`server/discover` and `initialize`");
+    side.client.shut_down(std::time::Duration::from_secs(5), side.now);
+    let notified = side.client.notify_method(ROOTS_CHANGED, &(), None, &mut side.out);
+    assert_eq!(notified, Err(NotifyError::Closed));
+    assert_eq!(side.sent(), [""; 0]);
 }
