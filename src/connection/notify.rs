@@ -12,6 +12,7 @@ use super::send::{SentMessage, observe_sent, send_about};
 use super::send_permit::SendPermit;
 use super::session::Session;
 use crate::capability::{CapabilitySet, Owner};
+use crate::config::CapabilityPolicy;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Room, Tag};
@@ -127,9 +128,10 @@ pub(super) fn audience<C: Recycle>(
 /// # Errors
 ///
 /// [`NotifyError::Closed`] if the connection has ended, and [`NotifyError::NotAllowed`] if a server has not declared
-/// the capability, or this side may not send the notification.
+/// the capability, which the policy requires, or this side may not send the notification.
 pub(super) fn notify_without_audience<C: Recycle>(
     messages: &Messages<C>,
+    cx: &Cx<'_, '_>,
     notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
     if messages.lifecycle.phase == Phase::Closed {
@@ -141,7 +143,11 @@ pub(super) fn notify_without_audience<C: Recycle>(
     let rule = kind.rule();
     let declared = messages.session.role.declared(messages.session.offered, CapabilitySet::NONE);
     match rule.gate(messages.session.role.sender()) {
-        Some(gate) if gate.owner() == Owner::Server && !declared.contains(gate) => {
+        Some(gate)
+            if cx.config.capability_policy.is_strict()
+                && gate.owner() == Owner::Server
+                && !declared.contains(gate) =>
+        {
             Err(NotAllowed::Capability(gate).into())
         }
         _ if !rule.may_be_sent_by(messages.session.role.sender()) => {
@@ -163,6 +169,7 @@ pub(super) fn notify_in_exchange<C: Recycle>(
         return Err(NotifyError::Closed);
     }
     let ours = messages.session.offered_modern();
+    let (policy, mut undeclared) = (cx.config.capability_policy, None);
     let Some(exchange) = messages.incoming.table.get_mut(id.0) else {
         return Ok(Delivery::NotWanted);
     };
@@ -172,7 +179,12 @@ pub(super) fn notify_in_exchange<C: Recycle>(
         Some(NotificationKind::Message) => {
             let rule = NotificationKind::Message.rule();
             let declared = messages.session.role.declared(ours, exchange.context.capabilities);
-            rule.check(messages.session.role.sender(), revision, declared)?;
+            match rule.check(messages.session.role.sender(), revision, declared) {
+                Err(NotAllowed::Capability(missing)) if !policy.is_strict() => {
+                    undeclared = Some(missing);
+                }
+                checked => checked?,
+            }
             Some(rule.params(revision))
         }
         // Other known notifications belong to subscriptions, or the machine sends them itself.
@@ -201,6 +213,9 @@ pub(super) fn notify_in_exchange<C: Recycle>(
         return Ok(Delivery::NotWanted);
     }
     sent?;
+    if let Some(capability) = undeclared.filter(|_| policy == CapabilityPolicy::Warn) {
+        cx.out.observe(&Observation::NotDeclared { method, capability });
+    }
     Ok(Delivery::Sent)
 }
 

@@ -293,7 +293,7 @@ impl Serving {
             .or_else(|| uri.as_deref().map(Change::of_resource));
         // Only this step can fail, and a failure changes no state.
         let delivery = match to {
-            Audience::None => notify_without_audience(messages, &notice)?,
+            Audience::None => notify_without_audience(messages, cx, &notice)?,
             _ => notify_session(messages, cx, &notice)?,
         };
         Ok(match change {

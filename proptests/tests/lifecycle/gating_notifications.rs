@@ -97,3 +97,20 @@ fn a_client_that_negotiates_anew_sends_no_notification_while_it_drains() {
     assert_eq!(notified, Err(NotifyError::Closed));
     assert_eq!(side.sent(), [""; 0]);
 }
+
+/// Without a receiver, too, only a strict policy refuses an undeclared capability.
+#[test]
+fn a_policy_decides_on_notifications_without_a_receiver() {
+    for policy in [CapabilityPolicy::Warn, CapabilityPolicy::Off] {
+        let mut config = config::bare_server();
+        config.revisions = RevisionSet::MODERN;
+        config.connection.capability_policy = policy;
+        assert_deliveries(
+            config,
+            &[
+                (TOOLS_CHANGED, Ok(Delivery::NotWanted)),
+                (ROOTS_CHANGED, refused(NotAllowed::Direction)),
+            ],
+        );
+    }
+}

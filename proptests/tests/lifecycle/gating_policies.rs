@@ -393,3 +393,37 @@ fn a_call_that_requires_a_task_names_what_prevents_it() {
         assert_eq!(side.sent(), [""; 0]);
     }
 }
+
+/// The policy applies in the modern era as well.
+///
+/// Proves M-CAP-14 under every policy.
+#[test]
+fn a_policy_decides_on_modern_log_messages() {
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"x/own","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}}}"#;
+    for (policy, is_sent, is_reported) in POLICIES {
+        let mut config = config::bare_server();
+        config.revisions = RevisionSet::ALL;
+        config.connection.capability_policy = policy;
+        let mut side = ServerSide::with(config);
+        let id = side.request(request);
+        let mut out = Watched::new(&mut side.out);
+        let log = Log::new(LoggingLevel::Info, "x").about(id);
+        let delivery = side.server.notifications().log(&log, &mut out);
+        let delivered = out.undeclared;
+        if is_sent {
+            assert_eq!(delivery, Ok(Delivery::Sent));
+            assert_eq!(
+                side.sent(),
+                [
+                    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#
+                ]
+            );
+        } else {
+            let missing = NotAllowed::Capability(Capability::Logging);
+            assert_eq!(delivery, Err(NotifyError::NotAllowed(missing)));
+            assert_eq!(side.sent(), [""; 0]);
+        }
+        let expected = vec![("notifications/message".to_string(), Capability::Logging)];
+        assert_eq!(delivered, if is_reported { expected } else { vec![] }, "{policy:?}");
+    }
+}
