@@ -9,7 +9,12 @@ use crate::lazy_box::LazyBox;
 /// Whether the application may make one more call, or could if abandoned calls are forgotten. Polls of tasks do not
 /// count.
 pub(super) fn has_room(below: &Below, index: &CallIndex, cx: &Cx<'_, '_>) -> bool {
-    let calls = below.outgoing.counted().saturating_add(1);
+    has_room_for(below, index, cx, 1)
+}
+
+/// The same for this number of calls.
+pub(super) fn has_room_for(below: &Below, index: &CallIndex, cx: &Cx<'_, '_>, needed: u32) -> bool {
+    let calls = below.outgoing.counted().saturating_add(needed);
     let excess = calls.saturating_sub(cx.config.limits.outbound_calls) as usize;
     excess <= index.abandoned.len()
 }

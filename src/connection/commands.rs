@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::call_capacity::{has_room, make_room};
+use super::call_capacity::{has_room, has_room_for, make_room};
 use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
 use super::call_state::{Call, CallState};
@@ -107,8 +107,7 @@ impl Calls {
         }
         let resources = subscription.requested.resources.len();
         let needed = u32::try_from(resources).unwrap_or(u32::MAX).saturating_add(1);
-        let taken = self.messages.outgoing.len();
-        if cx.config.limits.outbound_calls.saturating_sub(taken) < needed {
+        if !has_room_for(&self.messages, &self.index, cx, needed) {
             return Err(CallError::TooManyCalls);
         }
         let state = CallState::Subscription(Box::new(subscription));
@@ -121,6 +120,7 @@ impl Calls {
         };
         let call = self.messages.register(cx, &mut asked, Patience::default());
         self.index.subscriptions.push_back(call);
+        make_room(&mut self.messages, &mut self.index, cx);
         self.in_sessions().begin(cx, call);
         Ok(call)
     }

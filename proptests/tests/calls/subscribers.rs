@@ -1,9 +1,10 @@
 //! Subscriptions in both eras: which of them a change reaches, their number, and their successors.
 
+use mcp_sansio::call::{Cancellation, TaskOptions};
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::subscription::{ChangedList, Delivery};
-use mcp_sansio::{CallError, ClientEvent, ConnectionNumber, Revision, RevisionSet};
-use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+use mcp_sansio::{CallError, CallOptions, ClientEvent, ConnectionNumber, Revision, RevisionSet};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 use super::subscribing::{Both, ERAS};
 
@@ -95,4 +96,28 @@ fn a_legacy_client_can_subscribe_before_it_is_connected() {
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#), None);
     let events = side.outcomes();
     assert!(matches!(&events[..], [ClientEvent::Subscription(granted)] if granted.call == call));
+}
+
+/// A call that was given up makes room for a subscription, as it does for a call.
+#[test]
+fn a_call_that_was_given_up_makes_room_for_a_subscription() {
+    let mut config = config::client();
+    config.connection.limits.outbound_calls = 1;
+    let mut side = ClientSide::with(config);
+    side.client.connect(side.now, &mut side.out).unwrap();
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}}"#;
+    assert!(matches!(side.receive(opened), Some(ClientEvent::Connected(_))));
+    let options = CallOptions::new().task(TaskOptions::default());
+    let params = payload::params("tools/call");
+    let made = side.client.call_method("tools/call", &params, options, side.now, &mut side.out);
+    assert_eq!(side.sent().len(), 3);
+    let cancelled = side.client.cancel(made.unwrap(), None, &mut side.out);
+    assert_eq!(cancelled, Ok(Cancellation::Deferred));
+    let filter = SubscriptionFilter::new().with_tools();
+    let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    let again = side.client.subscribe(&filter, side.now, &mut side.out);
+    assert_eq!(again, Err(CallError::TooManyCalls));
+    let events = side.outcomes();
+    assert!(matches!(&events[..], [ClientEvent::Subscription(granted)] if granted.call == call));
+    assert_eq!(side.client.in_flight().counts().outbound, 1);
 }
