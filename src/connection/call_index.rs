@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::call_options::CallError;
+use super::subscription::AskedResource;
 use crate::codes::ErrorCode;
 use crate::handle::CallId;
 use crate::interests::Filter;
@@ -30,8 +31,8 @@ pub(super) struct CallIndex {
     pub(super) early: VecDeque<CallId>,
     /// The resources that no subscription of the session covers any more.
     pub(super) unwanted: VecDeque<String>,
-    /// The pending requests for resources of subscriptions that have ended, with the URIs of the resources.
-    pub(super) orphaned: Vec<(CallId, String)>,
+    /// The pending requests for resources of subscriptions that have ended.
+    pub(super) orphaned: Vec<AskedResource>,
     /// The filters of subscriptions that were lost with the connection.
     pub(super) lost: Vec<Filter<()>>,
 }

@@ -16,7 +16,9 @@ use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Notification;
 use super::outgoing_request::Owner;
-use super::subscription::{InSession, Subscription, SubscriptionNews, SubscriptionUpdate, without};
+use super::subscription::{
+    AskedResource, InSession, Subscription, SubscriptionNews, SubscriptionUpdate, without,
+};
 use super::subscription_state::{changed, keep_early, subscription, subscription_mut};
 use crate::capability::Capability;
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -49,7 +51,7 @@ impl InSessions<'_> {
             if self.is_subscribed_to(&uri) {
                 in_session.granted.resources.insert(uri, ());
             } else if let Ok(asked) = self.call_about(cx, RequestKind::Subscribe, &uri) {
-                in_session.asked.push((asked, uri));
+                in_session.asked.push(AskedResource { call: asked, uri, is_subscribed: false });
             }
         }
         let is_open = in_session.asked.is_empty();
@@ -81,7 +83,7 @@ impl InSessions<'_> {
     fn is_wanted(&self, uri: &str) -> bool {
         let waits = |one: &InSession| {
             work!(one.asked.len());
-            one.asked.iter().any(|(_, asked)| asked == uri)
+            one.asked.iter().any(|asked| asked.uri == uri)
         };
         self.is_subscribed_to(uri) || self.all().any(|(_, one)| waits(one))
     }
@@ -105,27 +107,32 @@ impl InSessions<'_> {
     /// Handles the end of a request about a resource, after the request has left the table.
     pub(super) fn request_ended(&mut self, asked: CallId, is_granted: bool) {
         work!(self.index.orphaned.len());
-        let orphan = self.index.orphaned.iter().position(|(call, _)| *call == asked);
+        let orphan = self.index.orphaned.iter().position(|orphan| orphan.call == asked);
         if let Some(at) = orphan {
-            let (_, uri) = self.index.orphaned.remove(at);
-            if is_granted {
-                self.index.unwanted.push_back(uri);
+            let orphan = self.index.orphaned.remove(at);
+            if is_granted || orphan.is_subscribed {
+                self.index.unwanted.push_back(orphan.uri);
             }
             return;
         }
         let waits = |(_, one): &(CallId, &InSession)| {
             work!(one.asked.len());
-            one.asked.iter().any(|(call, _)| *call == asked)
+            one.asked.iter().any(|resource| resource.call == asked)
         };
         let Some(call) = self.all().find(waits).map(|(call, _)| call) else { return };
         let subscription = subscription_mut(self.below, call);
         let Some(in_session) = subscription.and_then(|one| one.in_session.as_mut()) else { return };
-        let Some(at) = in_session.asked.iter().position(|(call, _)| *call == asked) else { return };
-        let (_, uri) = in_session.asked.remove(at);
+        let at = in_session.asked.iter().position(|resource| resource.call == asked);
+        let Some(at) = at else { return };
+        let AskedResource { uri, is_subscribed, .. } = in_session.asked.remove(at);
+        let is_open = in_session.asked.is_empty();
         if is_granted {
             in_session.granted.resources.insert(uri, ());
+        } else if is_subscribed {
+            // `unsubscribe_unwanted` checks whether another subscription wants it.
+            self.index.unwanted.push_back(uri);
         }
-        if in_session.asked.is_empty() {
+        if is_open {
             self.index.early.push_back(call);
         }
     }
@@ -174,6 +181,8 @@ impl InSessions<'_> {
         for uri in in_session.granted.resources.keys() {
             if !self.is_wanted(uri) {
                 self.index.unwanted.push_back(uri.clone());
+            } else if !self.is_subscribed_to(uri) {
+                self.pass_on(uri);
             }
         }
         if !in_session.asked.is_empty() {
@@ -181,7 +190,19 @@ impl InSessions<'_> {
             let outgoing = &self.below.outgoing;
             let orphaned = &mut self.index.orphaned;
             orphaned.extend(in_session.asked.iter().cloned());
-            orphaned.retain(|(call, _)| outgoing.get(call.0).is_some());
+            orphaned.retain(|orphan| outgoing.get(orphan.call.0).is_some());
+        }
+    }
+
+    /// Notes, at the requests that wait for a resource, that the server is subscribed already.
+    fn pass_on(&mut self, uri: &str) {
+        for call in &self.index.subscriptions {
+            let subscription = subscription_mut(self.below, *call);
+            let Some(one) = subscription.and_then(|one| one.in_session.as_mut()) else { continue };
+            work!(one.asked.len());
+            for asked in one.asked.iter_mut().filter(|asked| asked.uri == uri) {
+                asked.is_subscribed = true;
+            }
         }
     }
 

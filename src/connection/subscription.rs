@@ -194,10 +194,20 @@ impl SubscriptionEnd<'_> {
 pub(super) struct InSession {
     /// The part of the filter that the server has granted so far.
     pub(super) granted: Filter<()>,
-    /// The pending requests, and the resources that they are about.
-    pub(super) asked: Vec<(CallId, String)>,
+    /// The pending requests for resources.
+    pub(super) asked: Vec<AskedResource>,
     /// Whether the event that the subscription is open has been returned.
     pub(super) is_reported: bool,
+}
+
+/// A pending request of this side to subscribe to a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AskedResource {
+    pub(super) call: CallId,
+    pub(super) uri: String,
+    /// Whether the server is subscribed already, because of a subscription that has ended since. Then also a request
+    /// that is refused leaves something to undo.
+    pub(super) is_subscribed: bool,
 }
 
 impl InSession {

@@ -546,3 +546,35 @@ fn the_end_of_the_connection_follows_the_notifications_before_it() {
         );
     }
 }
+
+/// A resource that the server was subscribed to for a subscription that has ended is unsubscribed from, if the
+/// subscription that still waits for it is refused.
+#[test]
+fn a_resource_that_is_refused_to_the_last_subscription_is_unsubscribed_from() {
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    for is_cancelled in [false, true] {
+        let mut side = ClientSide::ready(LATEST);
+        let first = subscribing(&mut side, &filter);
+        let second = subscribing(&mut side, &filter);
+        assert_eq!(side.sent(), [about(3, "subscribe"), about(5, "subscribe")]);
+        assert_eq!(side.receive(&done(3)), None);
+        assert_eq!(subscription_updates(&mut side), [(first, GRANTED.into())]);
+        side.client.cancel(first, None, &mut side.out).unwrap();
+        assert_eq!((subscription_updates(&mut side), side.sent()), (vec![], vec![]));
+        if is_cancelled {
+            side.client.cancel(second, None, &mut side.out).unwrap();
+        }
+        let refused = r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"no"}}"#;
+        assert_eq!(side.receive(refused), None);
+        let nothing = r#"granted {} not {"resourceSubscriptions":["x:y"]}"#.to_owned();
+        let expected = if is_cancelled { vec![] } else { vec![(second, nothing)] };
+        assert_eq!(subscription_updates(&mut side), expected);
+        assert_eq!(side.sent(), [about(6, "unsubscribe")]);
+    }
+    // A resource that was never granted is not unsubscribed from.
+    let mut side = ClientSide::ready(LATEST);
+    subscribing(&mut side, &filter);
+    side.sent();
+    side.receive(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no"}}"#);
+    assert_eq!((subscription_updates(&mut side).len(), side.sent()), (1, vec![]));
+}
