@@ -123,7 +123,8 @@ impl<M: Role> ByteStream<M> {
     }
 
     /// Does the next step: receives a frame, or handles a timeout that is due. `None` if there is nothing to do before
-    /// more input or the time of [`poll_timeout`](Self::poll_timeout).
+    /// more input, the time of [`poll_timeout`](Self::poll_timeout), or the call of [`sent`](Self::sent): notifications
+    /// may wait for room in the outbox.
     #[must_use = "a request in the event must be answered"]
     pub fn next_step(&mut self, now: Instant) -> Option<Step<'_, M>> {
         let Self { machine, inbox, outbox, is_disconnected } = self;

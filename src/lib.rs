@@ -73,8 +73,11 @@
 //!             None => {}    // the machine answered or absorbed the message itself
 //!         }
 //!     }
-//!     stdout.write_all(stream.unsent())?;
-//!     stream.sent(stream.unsent().len());
+//!     if !stream.unsent().is_empty() {
+//!         stdout.write_all(stream.unsent())?;
+//!         stream.sent(stream.unsent().len());
+//!         continue; // notifications may have waited for the room
+//!     }
 //!     if stream.is_closed() {
 //!         break;
 //!     }

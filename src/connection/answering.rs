@@ -51,7 +51,9 @@ impl Connection {
     /// Returns the time of the next [`handle_timeout`](crate::Server::handle_timeout): in the past if events wait to
     /// be handed out, `None` if nothing can expire.
     ///
-    /// Every other method can change this time.
+    /// Every other method can change this time. A notification that waits for room in an outbox
+    /// ([`Delivery::Lagged`](crate::subscription::Delivery::Lagged)) has no time: after bytes have left an outbox, call
+    /// `handle_timeout` as well.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.dispatcher.poll_timeout()
     }

@@ -39,8 +39,9 @@ pub enum Delivery {
     NotWanted,
     /// An unsent message in the outbox, or a pending change, already reports the same.
     Repeated,
-    /// The peer is subscribed to it, but the outbox has no room. The notification is sent as soon as there is room;
-    /// further changes until then add no second one.
+    /// The peer is subscribed to it, but the outbox has no room. The notification is sent by the next
+    /// [`handle_timeout`](crate::Server::handle_timeout), or by the next received frame, after bytes have left the
+    /// outbox; further changes until then add no second one.
     Lagged,
 }
 
@@ -313,7 +314,7 @@ fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool
         Phase::Draining => {
             // A client that negotiates anew was ready, but has no session at present.
             let has_session = messages.session.negotiated.is_some();
-            lifecycle.was_ready || (overtakes_handshake(method) && has_session)
+            has_session && (lifecycle.was_ready || overtakes_handshake(method))
         }
         Phase::Closed => false,
     }

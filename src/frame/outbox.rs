@@ -123,7 +123,8 @@ impl Outbox {
 
     /// Marks the first `bytes` bytes of [`unsent`](Self::unsent) as sent.
     ///
-    /// A larger number counts as all of them.
+    /// A larger number counts as all of them. Call `handle_timeout` of the machine after this and before the loop sleeps:
+    /// notifications may have waited for the room ([`Delivery::Lagged`](crate::subscription::Delivery::Lagged)).
     pub fn sent(&mut self, bytes: usize) {
         self.queue.sent(bytes);
     }
