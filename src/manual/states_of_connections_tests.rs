@@ -28,7 +28,7 @@ const fn meaning(step: Step) -> (&'static str, &'static str, &'static str) {
         Step::Complete => (
             "complete",
             "sends `notifications/initialized`, or negotiated the modern era",
-            "receives `notifications/initialized`, or a request that shows it was lost",
+            "receives `notifications/initialized`",
         ),
         Step::Reopen => {
             ("reopen", "assumed the modern era, and the server needs a session", "never")
