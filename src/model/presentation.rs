@@ -249,8 +249,7 @@ mod tests {
     fn the_first_hint_that_matches_chooses_the_model() {
         let models = ["tiny-1", "large-3"];
         let chosen = |hints: &[&'static str]| {
-            let hints: alloc::vec::Vec<_> =
-                hints.iter().map(|hint| ModelHint::new(*hint)).collect();
+            let hints: Vec<_> = hints.iter().map(|hint| ModelHint::new(*hint)).collect();
             ModelPreferences::default().hints(hints).hinted_model(models)
         };
         assert_eq!(chosen(&["LARGE", "tiny"]), Some("large-3"));

@@ -79,9 +79,9 @@ impl<M: Machine> Admitted<M> {
     }
 }
 
-/// What the table had of a cancelled request.
+/// The parts of a cancelled request that outlive it.
 #[derive(Default)]
-#[must_use = "the permit owns values of the application, which must not be dropped under the lock of the connection"]
+#[must_use = "drop the permit without the lock of the connection"]
 pub(crate) struct Cancelled {
     /// The signal of the handler, if it runs.
     pub(crate) signalled: Option<Weak<dyn Signalled>>,
