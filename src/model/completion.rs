@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::content::{borrowed_json, kind, parse};
+use super::integer::OptionalInteger;
 use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
@@ -223,7 +224,7 @@ record! {
         /// The values, at most 100.
         pub values: Vec<Text<'a>> = "values" as Proposals;
         /// The total number of values, if known.
-        pub total: Option<u64> = "total";
+        pub total: Option<u64> = "total" by OptionalInteger<u64>;
         /// Whether more values exist.
         pub has_more: Option<bool> = "hasMore";
     }

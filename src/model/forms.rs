@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::content::{borrowed_json, kind, parse};
+use super::integer::OptionalInteger;
 use super::map::Map;
 use super::text::Text;
 use crate::json::{Number, Raw};
@@ -99,9 +100,9 @@ record! {
         /// The description of the expected input.
         pub description: Option<Text<'a>> = "description";
         /// The minimum number of characters.
-        pub min_length: Option<u64> = "minLength";
+        pub min_length: Option<u64> = "minLength" by OptionalInteger<u64>;
         /// The maximum number of characters.
-        pub max_length: Option<u64> = "maxLength";
+        pub max_length: Option<u64> = "maxLength" by OptionalInteger<u64>;
         /// The format: `email`, `uri`, `date` or `date-time`.
         pub format: Option<Text<'a>> = "format" as Format;
         /// A regular expression. The prose of 2025-11-25 has this member, its schema does not.
@@ -206,9 +207,9 @@ record! {
         /// The description of the expected input.
         pub description: Option<Text<'a>> = "description";
         /// The minimum number of choices.
-        pub min_items: Option<u64> = "minItems";
+        pub min_items: Option<u64> = "minItems" by OptionalInteger<u64>;
         /// The maximum number of choices.
-        pub max_items: Option<u64> = "maxItems";
+        pub max_items: Option<u64> = "maxItems" by OptionalInteger<u64>;
         /// The values to choose from.
         pub items: SelectItems<'a> = "items";
         /// The default choices.

@@ -41,6 +41,7 @@ mod elicitation;
 mod few;
 mod forms;
 mod input;
+mod integer;
 mod lifecycle;
 mod list;
 mod logging;

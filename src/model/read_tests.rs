@@ -1,10 +1,14 @@
 //! Tests of reading model types from JSON, with every order and form of members.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 
 use serde::Deserialize;
 
-use super::{Tool, ToolAnnotations};
+use super::{
+    ArraySchema, Completion, CreateMessageParams, DetailedTask, StringSchema, Task, TaskMetadata,
+    Tool, ToolAnnotations,
+};
 
 fn reason<T>(read: Result<T, serde_json::Error>) -> String {
     let Err(error) = read else { panic!("it is read") };
@@ -42,4 +46,39 @@ fn a_value_is_read_as_text_is() {
     assert_eq!(read.read_only_hint, Some(true));
     let twice = serde_json::from_str::<ToolAnnotations<'_>>(r#"{"title":null,"title":"t"}"#);
     assert_eq!(reason(twice), "duplicate field `title`");
+}
+
+/// To JSON Schema, `3.0` and `3e0` are integers.
+#[test]
+fn an_integer_is_read_in_any_form() {
+    let task = r#"{"taskId":"t","status":"working","createdAt":"c","lastUpdatedAt":"c""#;
+    let legacy = format!(r#"{task},"ttl":60000.0,"pollInterval":5e3}}"#);
+    let legacy: Task<'_> = serde_json::from_str(&legacy).expect("a task");
+    assert_eq!((legacy.ttl, legacy.poll_interval), (Some(60_000), Some(5_000)));
+    let modern = format!(r#"{task},"ttlMs":null,"pollIntervalMs":5000.0}}"#);
+    let modern: DetailedTask<'_> = serde_json::from_str(&modern).expect("a task");
+    assert_eq!((modern.ttl_ms, modern.poll_interval_ms), (None, Some(5_000)));
+    let metadata: TaskMetadata = serde_json::from_str(r#"{"ttl":-0.0}"#).expect("metadata");
+    assert_eq!(metadata.ttl, Some(0));
+    let completion: Completion<'_> =
+        serde_json::from_str(r#"{"values":[],"total":2.0}"#).expect("a completion");
+    assert_eq!(completion.total, Some(2));
+    let params: CreateMessageParams<'_> =
+        serde_json::from_str(r#"{"messages":[],"maxTokens":-1e2}"#).expect("params");
+    assert_eq!(params.max_tokens, -100);
+    let text: StringSchema<'_> =
+        serde_json::from_str(r#"{"type":"string","minLength":1.0,"maxLength":2.0}"#).expect("text");
+    assert_eq!((text.min_length, text.max_length), (Some(1), Some(2)));
+    let array =
+        r#"{"type":"array","items":{"type":"string","enum":[]},"minItems":1.0,"maxItems":2.0}"#;
+    let array: ArraySchema<'_> = serde_json::from_str(array).expect("an array");
+    assert_eq!((array.min_items, array.max_items), (Some(1), Some(2)));
+
+    // `1.5` is no integer, and `1e30` is out of range.
+    for (ttl, value) in [("1.5", "1.5"), ("-1", "-1.0"), ("1e30", "1e+30")] {
+        let refused = serde_json::from_str::<TaskMetadata>(&format!(r#"{{"ttl":{ttl}}}"#));
+        let expected =
+            format!("invalid value: floating point `{value}`, expected an integer in range");
+        assert_eq!(reason(refused), expected);
+    }
 }

@@ -10,8 +10,8 @@
 /// - The literal is the name of the member. A field of type `Option` is an optional member, any other field a
 ///   required one.
 /// - `as` names the [wire type](super::wire_types). Without it, the type has the same JSON form everywhere.
-/// - `by` names a wrapper of the member's type that is read instead, for members whose invalid values are read as
-///   absent.
+/// - `by` names a wrapper of the member's type that is read instead, for members that have several forms in JSON, or
+///   whose invalid values are read as absent.
 /// - `since`, `before` and `only` name the revisions that have the member; `gated` names the capability that the peer
 ///   must have declared.
 /// - `or_left_out`: if the revision does not allow the value, the member is omitted and the rest is sent.
@@ -101,7 +101,7 @@ macro_rules! plain_record {
         pub struct $Name:ident {
             $(
                 $(#[$member_meta:meta])*
-                pub $field:ident: $Type:ty = $wire:literal $(as $Wire:ident)?
+                pub $field:ident: $Type:ty = $wire:literal $(as $Wire:ident)? $(by $By:ty)?
                     $(, $word:ident $($argument:ident)?)*;
             )*
         }
@@ -137,7 +137,7 @@ macro_rules! plain_record {
 
         $crate::model::record::read! {
             [<'de>] $Name ($Name) []
-            $($field: ($Type) = $wire ($($Wire)?) ();)*
+            $($field: ($Type) = $wire ($($Wire)?) ($($By)?);)*
         }
 
         impl $crate::model::IntoOwned for $Name {

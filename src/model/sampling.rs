@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::content::{Content, Role, SAMPLING_BLOCK, SamplingBlocks, borrowed_json, parse};
+use super::integer::Integer;
 use super::list::List;
 use super::open::open_enum;
 use super::text::Text;
@@ -30,7 +31,7 @@ record! {
         /// The sampling temperature.
         pub temperature: Option<Number> = "temperature";
         /// The maximum number of tokens to generate.
-        pub max_tokens: i64 = "maxTokens";
+        pub max_tokens: i64 = "maxTokens" by Integer<i64>;
         /// The sequences at which the model stops.
         pub stop_sequences: Option<Vec<Text<'a>>> = "stopSequences";
         /// Data for the provider of the model, an object.

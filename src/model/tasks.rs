@@ -5,6 +5,7 @@
 //! [`task`](crate::task) reads and writes these messages itself; the types are for applications that do not use it.
 
 use super::input::InputRequest;
+use super::integer::OptionalInteger;
 use super::list::List;
 use super::map::Map;
 use super::open::open_enum;
@@ -60,9 +61,11 @@ record! {
         pub last_updated_at: Text<'a> = "lastUpdatedAt";
         /// The time after the creation of the task until the task may be deleted, in milliseconds. `None` means that
         /// the task is kept, and is written as `null`.
-        pub ttl: Option<u64> = "ttl" as OrNull, before V2026_07_28;
+        pub ttl: Option<u64> = "ttl" as OrNull by OptionalInteger<u64>,
+            before V2026_07_28;
         /// The interval between two polls of the task, in milliseconds.
-        pub poll_interval: Option<u64> = "pollInterval" as Numeric, before V2026_07_28;
+        pub poll_interval: Option<u64> = "pollInterval" as Numeric by OptionalInteger<u64>,
+            before V2026_07_28;
         /// Metadata.
         pub meta: Option<Raw<'a>> = "_meta" as Object;
     }
@@ -90,7 +93,7 @@ plain_record! {
     #[doc(alias = "TaskAugmentedRequestParams")]
     pub struct TaskMetadata {
         /// The requested lifetime of the task in milliseconds.
-        pub ttl: Option<u64> = "ttl";
+        pub ttl: Option<u64> = "ttl" by OptionalInteger<u64>;
     }
 }
 
@@ -163,9 +166,11 @@ record! {
         pub last_updated_at: Text<'a> = "lastUpdatedAt";
         /// The time after the creation of the task until the task may be deleted, in milliseconds. `None` means that
         /// the task is kept, and is written as `null`.
-        pub ttl_ms: Option<u64> = "ttlMs" as OrNull, since V2026_07_28;
+        pub ttl_ms: Option<u64> = "ttlMs" as OrNull by OptionalInteger<u64>,
+            since V2026_07_28;
         /// The interval between two polls of the task, in milliseconds.
-        pub poll_interval_ms: Option<u64> = "pollIntervalMs" as Numeric, since V2026_07_28;
+        pub poll_interval_ms: Option<u64> = "pollIntervalMs" as Numeric by OptionalInteger<u64>,
+            since V2026_07_28;
         /// The input requests of a task that requires input, by keys of its choice.
         pub input_requests: Option<Map<'a, InputRequest<'a>>> = "inputRequests", since V2026_07_28;
         /// The result of the request, if the task is completed.
