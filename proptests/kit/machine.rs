@@ -1,8 +1,8 @@
 //! Additions to [`testing::Machine`](mcp_sansio::testing::Machine) for tests of both roles.
 
 use mcp_sansio::{
-    CallId, Client, ClientEvent, ConnectionConfig, IncomingId, Instant, Outbox, Outcome, Server,
-    ServerEvent, testing,
+    CallId, Client, ClientConfig, ClientEvent, ConnectionConfig, IncomingId, Instant, Outbox,
+    Outcome, Revision, RevisionSet, Server, ServerConfig, ServerEvent, testing,
 };
 
 use crate::config;
@@ -25,8 +25,9 @@ pub enum Meaning {
 
 /// A [`Client`] or a [`Server`].
 pub trait Machine: testing::Machine {
-    /// Creates a machine with all capabilities and this configuration.
-    fn with(connection: ConnectionConfig) -> Self;
+    /// Creates a machine with all capabilities and this configuration. A client of the modern era alone does not probe
+    /// its server.
+    fn with(connection: ConnectionConfig, revisions: RevisionSet) -> Self;
     /// Performs the first operation of the role: a client connects.
     fn begin(&mut self, now: Instant, out: &mut Outbox);
     /// Returns the meaning of an event.
@@ -36,8 +37,8 @@ pub trait Machine: testing::Machine {
 macro_rules! machine {
     ($Machine:ident, $Event:ident, $config:path, $begin:expr) => {
         impl Machine for $Machine {
-            fn with(connection: ConnectionConfig) -> Self {
-                let mut config = $config();
+            fn with(connection: ConnectionConfig, revisions: RevisionSet) -> Self {
+                let mut config = $config(revisions);
                 config.connection = connection;
                 Self::new(std::sync::Arc::new(config))
             }
@@ -61,8 +62,23 @@ macro_rules! machine {
     };
 }
 
-machine!(Client, ClientEvent, config::client, |client: &mut Self, now, out| {
+fn client(revisions: RevisionSet) -> ClientConfig {
+    let mut config = config::client_of_both_eras();
+    config.revisions = revisions;
+    if revisions == RevisionSet::MODERN {
+        (config.known, config.probe) = (Some(Revision::V2026_07_28), false);
+    }
+    config
+}
+
+fn server(revisions: RevisionSet) -> ServerConfig {
+    let mut config = config::server_of_both_eras();
+    config.revisions = revisions;
+    config
+}
+
+machine!(Client, ClientEvent, client, |client: &mut Self, now, out| {
     // Connecting fails if the client has already connected, which some tests do on purpose.
     _ = client.connect(now, out);
 });
-machine!(Server, ServerEvent, config::server, |_: &mut Self, _, _| {});
+machine!(Server, ServerEvent, server, |_: &mut Self, _, _| {});

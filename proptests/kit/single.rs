@@ -4,13 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use mcp_sansio::call::Timeout;
-use mcp_sansio::config::{DuplicateIds, RepliesWithoutId};
+use mcp_sansio::config::{DuplicateIds, KeepAlive, RepliesWithoutId};
 use mcp_sansio::progress::Progress;
 use mcp_sansio::schema::Json;
 use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise, WorkMeter};
 use mcp_sansio::{
     CallId, CallOptions, Cause, ConnectionConfig, Framing, Inbox, IncomingId, Instant, Outbox,
-    Phase, RespondError,
+    Phase, RespondError, RevisionSet,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -103,10 +103,25 @@ pub fn connection(choices: &mut Choices) -> ConnectionConfig {
         connection.replies_without_id = Some(rate);
     }
     connection.first_call_id = choices.below(3) as u32;
+    if choices.one_in(4) {
+        connection.keep_alive = Some(KeepAlive::every(Duration::from_secs(30)));
+    }
+    if choices.one_in(4) {
+        connection.timeouts.total = Some(Duration::from_secs(90));
+    }
     connection
 }
 
+/// Returns random revisions: of both eras, or of one of them.
+pub fn revisions(choices: &mut Choices) -> RevisionSet {
+    let sets = [RevisionSet::ALL, RevisionSet::MODERN, RevisionSet::LEGACY];
+    choices.pick(&sets).unwrap_or(RevisionSet::ALL)
+}
+
 const METHOD: &[u8] = b"\"notifications/cancelled\"";
+
+/// A member of every message about a subscription.
+const TAG: &[u8] = b"io.modelcontextprotocol/subscriptionId";
 
 /// The number of bytes that configure the machine of [`survive`].
 pub const CONFIGURATION: usize = 24;
@@ -124,7 +139,7 @@ pub fn survive<M: Machine>(bytes: &[u8]) -> Result<(), Broken> {
     let (head, rest) = bytes.split_at(bytes.len().min(CONFIGURATION));
     let mut choices = Choices::from_bytes(head);
     let framing = if choices.one_in(2) { Framing::Messages } else { Framing::Lines };
-    let connection = connection(&mut choices);
+    let (connection, revisions) = (connection(&mut choices), revisions(&mut choices));
     let acts = rest.split_inclusive(|byte| *byte == b'\n').flat_map(|line| {
         let (own, of_peer) = match line.split_first() {
             Some((&APPLICATION, own)) => (own, None),
@@ -136,7 +151,7 @@ pub fn survive<M: Machine>(bytes: &[u8]) -> Result<(), Broken> {
         });
         own.chain(of_peer)
     });
-    Single::<M>::new(connection, framing).run(acts)
+    Single::<M>::new(connection, revisions, framing).run(acts)
 }
 
 /// A machine with its environment and its invariants.
@@ -157,11 +172,11 @@ pub struct Single<M> {
 
 impl<M: Machine> Single<M> {
     /// Creates a machine before its first operation.
-    pub fn new(connection: ConnectionConfig, framing: Framing) -> Self {
+    pub fn new(connection: ConnectionConfig, revisions: RevisionSet, framing: Framing) -> Self {
         let limits = connection.limits.clone();
         let serves = connection.duplicate_ids == DuplicateIds::Serve;
         Self {
-            machine: M::with(connection),
+            machine: M::with(connection, revisions),
             inbox: Inbox::new(&limits),
             out: Outbox::new(framing, &limits),
             framing,
@@ -198,7 +213,7 @@ impl<M: Machine> Single<M> {
     ///
     /// Returns the broken promise.
     pub fn step(&mut self, act: &Act) -> Result<(), Broken> {
-        let Self { machine, out, monitor, now, .. } = self;
+        let Self { machine, out, framing, monitor, now, line, .. } = self;
         match act {
             Act::Bytes(bytes) => self.receive(bytes)?,
             Act::Call { .. } | Act::CallThatPanics => self.call(act)?,
@@ -227,7 +242,7 @@ impl<M: Machine> Single<M> {
             }
             Act::Notify => _ = machine.notify_method("notifications/x", &(), None, out),
             Act::Begin => machine.begin(*now, out),
-            Act::Send(bytes) => self.send(usize::from(*bytes))?,
+            Act::Send(count) => send((out, *framing), usize::from(*count), line, monitor)?,
             Act::Wait(milliseconds) => {
                 *now = *now + Duration::from_millis(u64::from(*milliseconds));
             }
@@ -242,20 +257,25 @@ impl<M: Machine> Single<M> {
     }
 
     fn receive(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        let Self { machine, inbox, out, monitor, requests, now, .. } = self;
+        let Self { machine, inbox, out, framing, monitor, requests, now, line, .. } = self;
         for chunk in bytes.chunks(self.chunk_bytes) {
             if inbox.feed(chunk) != chunk.len() {
                 return Err(Broken::new(Promise::Bounded, "no room for a chunk"));
             }
             while let Some(frame) = inbox.next() {
                 let bytes = frame.bytes();
+                // A message about a subscription that was written before its cancellation may leave after it. The
+                // monitor cannot tell it from one that was written later.
+                if has(bytes, METHOD) && has(&[&**line, out.unsent()].concat(), TAG) {
+                    send((out, *framing), usize::MAX, line, monitor)?;
+                }
                 monitor.delivered(bytes);
                 let meter = WorkMeter::start();
                 let event = machine.receive(frame, *now, out);
                 meter.check(bytes.len())?;
                 if let Some(event) = event {
                     let is_cancelled = matches!(M::meaning(&event), Meaning::RequestEnded(_));
-                    if is_cancelled && bytes.windows(METHOD.len()).any(|text| text == METHOD) {
+                    if is_cancelled && has(bytes, METHOD) {
                         monitor.cancelled_by(bytes);
                     }
                     if let Meaning::Request(id) = M::meaning(&event) {
@@ -326,22 +346,31 @@ impl<M: Machine> Single<M> {
         }
         monitor.settled(machine, *now)
     }
+}
 
-    /// Checks that complete messages are sent, each of them JSON-RPC.
-    fn send(&mut self, count: usize) -> Result<(), Broken> {
-        let mut messages = Vec::new();
-        if self.framing == Framing::Lines {
-            let count = self.out.len().min(count);
-            self.line.extend(&self.out.unsent()[..count]);
-            self.out.sent(count);
-            while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
-                messages.push(self.line.drain(..=end).collect());
-            }
-        } else {
-            messages.extend(self.out.messages().take(count).map(<[u8]>::to_vec));
+/// Checks that complete messages are sent, each of them JSON-RPC. `count` is a number of bytes or of messages.
+fn send(
+    (out, framing): (&mut Outbox, Framing),
+    count: usize,
+    line: &mut Vec<u8>,
+    monitor: &mut Monitor,
+) -> Result<(), Broken> {
+    let mut messages = Vec::new();
+    if framing == Framing::Lines {
+        let count = out.len().min(count);
+        line.extend(&out.unsent()[..count]);
+        out.sent(count);
+        while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+            messages.push(line.drain(..=end).collect());
         }
-        messages.iter().try_for_each(|message| self.monitor.sent(message))
+    } else {
+        messages.extend(out.messages().take(count).map(<[u8]>::to_vec));
     }
+    messages.iter().try_for_each(|message| monitor.sent(message))
+}
+
+fn has(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|part| part == text)
 }
 
 fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {

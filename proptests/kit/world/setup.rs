@@ -10,6 +10,7 @@ use mcp_sansio::{ClientConfig, ConnectionConfig, Limits, Revision, RevisionSet, 
 use Revision::{V2025_03_26, V2025_06_18, V2025_11_25};
 
 use crate::config;
+use crate::single::revisions;
 
 /// The configurations of both sides and of the transport.
 #[derive(Clone, Debug)]
@@ -70,11 +71,6 @@ impl Setup {
         let Self { client, server, .. } = self;
         server.capabilities.tasks.is_some() || client.capabilities.tasks.is_some()
     }
-}
-
-fn revisions(choices: &mut Choices) -> RevisionSet {
-    let sets = [RevisionSet::ALL, RevisionSet::MODERN, RevisionSet::LEGACY];
-    choices.pick(&sets).unwrap_or(RevisionSet::ALL)
 }
 
 fn connection(choices: &mut Choices) -> ConnectionConfig {

@@ -7,7 +7,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::{
     CallId, CallOptions, Client, ConnectionConfig, Framing, IncomingId, Instant, Limits, Outbox,
-    Phase, RespondError, Server,
+    Phase, RespondError, RevisionSet, Server,
 };
 use mcp_sansio_proptests::Machine;
 
@@ -21,7 +21,7 @@ struct Side<M> {
 
 impl<M: Machine> Side<M> {
     fn begun() -> Self {
-        let machine = M::with(ConnectionConfig::default());
+        let machine = M::with(ConnectionConfig::default(), RevisionSet::LEGACY);
         let out = Outbox::new(Framing::Messages, &Limits::default());
         let mut side = Self { machine, out, now: Instant::from_millis(1_000_000) };
         side.machine.begin(side.now, &mut side.out);

@@ -3,7 +3,7 @@
 
 use mcp_sansio::testing::Choices;
 use mcp_sansio::{Client, Framing, Revision, RevisionSet, Server};
-use mcp_sansio_proptests::single::{Act, Single, connection};
+use mcp_sansio_proptests::single::{Act, Single, connection, revisions};
 use mcp_sansio_proptests::world::{Setup, Step, Trial};
 use proptest::prelude::*;
 
@@ -16,12 +16,15 @@ fn chosen<T: std::fmt::Debug>(choose: fn(&mut Choices) -> T) -> impl Strategy<Va
     any::<u64>().prop_map(move |seed| choose(&mut Choices::seeded(seed)))
 }
 
+/// The metadata of a modern request.
+const MODERN: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}}}"#;
+
 fn message() -> impl Strategy<Value = String> {
     let id = prop::sample::select(&["0", "1", "2", "3", "\"1\"", "\"a\"", "null", "1.5"][..]);
     let method = prop::sample::select(
         &["ping", "tools/list", "roots/list", "sampling/createMessage", "x/y", "initialize"][..],
     );
-    (0..16_u8, id, method, 0..5_u8).prop_map(|(kind, id, method, number)| match kind {
+    (0..22_u8, id, method, 0..5_u8).prop_map(|(kind, id, method, number)| match kind {
         0 => format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"messages":[],"maxTokens":1,"_meta":{{"progressToken":{id}}}}}}}"#
         ),
@@ -44,6 +47,18 @@ fn message() -> impl Strategy<Value = String> {
         11 => r#"{"jsonrpc":"2.0","error":{"code":-1,"message":"m"}}"#.into(),
         12 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"#),
         13 => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#),
+        16 | 17 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{MODERN}}}}}"#
+        ),
+        18 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},"_meta":{MODERN}}}}}"#
+        ),
+        19 => format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"result":{{"resultType":"input_required","requestState":"s","inputRequests":{{"a":{{"method":"roots/list"}}}}}}}}"#
+        ),
+        20 => format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}}}}}}"#
+        ),
         14 => "x".repeat(100 * usize::from(number)),
         _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#),
     })
@@ -80,10 +95,11 @@ proptest! {
     #[test]
     fn a_client_keeps_its_promises(
         connection in chosen(connection),
+        revisions in chosen(revisions),
         framing in framing(),
         acts in acts(),
     ) {
-        let kept = Single::<Client>::new(connection, framing).run(acts);
+        let kept = Single::<Client>::new(connection, revisions, framing).run(acts);
         prop_assert_eq!(kept, Ok(()));
     }
 
@@ -91,10 +107,11 @@ proptest! {
     #[test]
     fn a_server_keeps_its_promises(
         connection in chosen(connection),
+        revisions in chosen(revisions),
         framing in framing(),
         acts in acts(),
     ) {
-        let kept = Single::<Server>::new(connection, framing).run(acts);
+        let kept = Single::<Server>::new(connection, revisions, framing).run(acts);
         prop_assert_eq!(kept, Ok(()));
     }
 

@@ -30,7 +30,7 @@ use mcp_sansio_proptests::http_world::HttpTrial;
 use mcp_sansio_proptests::oracles::owners::check_owners;
 use mcp_sansio_proptests::oracles::replay::check_replay;
 use mcp_sansio_proptests::oracles::sessions::check_sessions;
-use mcp_sansio_proptests::single::{Act, Single, connection};
+use mcp_sansio_proptests::single::{Act, Single, connection, revisions};
 use mcp_sansio_proptests::world::{Failure, Trial, hostile, schedule};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 use serde_json::json;
@@ -100,15 +100,17 @@ fn lines(choices: &mut Choices) -> Vec<u8> {
 fn promise_1_no_input_panics() {
     for seed in seeds() {
         let mut choices = Choices::seeded(seed);
-        let connection = connection(&mut choices);
+        let (connection, revisions) = (connection(&mut choices), revisions(&mut choices));
         let mut acts = Vec::new();
         for _ in 0..8 {
             acts.push(Act::Bytes(lines(&mut choices)));
             acts.push(Act::choose(&mut choices));
         }
         let both = acts.clone();
-        is_kept(Single::<Server>::new(connection.clone(), Framing::Lines).run(acts), seed);
-        is_kept(Single::<Client>::new(connection, Framing::Messages).run(both), seed);
+        let server = Single::<Server>::new(connection.clone(), revisions, Framing::Lines);
+        is_kept(server.run(acts), seed);
+        let client = Single::<Client>::new(connection, revisions, Framing::Messages);
+        is_kept(client.run(both), seed);
     }
 }
 
