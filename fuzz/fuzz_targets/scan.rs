@@ -12,7 +12,7 @@ use mcp_sansio_proptests::oracles::json::{
 
 fuzz_target!(|bytes: &[u8]| {
     // Beyond this depth, only serde_json accepts JSON, and the difference is permitted.
-    if 100 < bytes.iter().filter(|byte| b"[{".contains(byte)).count() {
+    if 100 < most_open(bytes) {
         _ = Envelope::scan(bytes, 128);
         return;
     }
@@ -28,3 +28,21 @@ fuzz_target!(|bytes: &[u8]| {
         check_elements(text.trim_ascii());
     }
 });
+
+/// Returns the greatest number of brackets outside strings that are open at once.
+fn most_open(bytes: &[u8]) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    let (mut is_string, mut is_escape) = (false, false);
+    for byte in bytes {
+        match byte {
+            _ if is_escape => is_escape = false,
+            b'\\' if is_string => is_escape = true,
+            b'"' => is_string = !is_string,
+            b'[' | b'{' if !is_string => open += 1,
+            b']' | b'}' if !is_string => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
+}

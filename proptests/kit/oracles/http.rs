@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
-    Accepted, Action, Arrived, ClientTransport, ExchangeNumber, Headers, HttpClientConfig,
+    Accepted, Action, Arrived, ClientTransport, Content, ExchangeNumber, Headers, HttpClientConfig,
     HttpExchange, HttpServer, HttpServerConfig, RequestHead, ResponsePart,
 };
 use mcp_sansio::model::{ListChanged, PageParams, method};
@@ -13,6 +13,8 @@ use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientConfig, ClientEvent, ErrorCode, Frames, Instant,
     Principal, ServerConfig, ServerEvent,
 };
+
+use serde::de::IgnoredAny;
 
 use super::scanned::Scans;
 
@@ -78,20 +80,23 @@ pub fn ask_anything(choices: &mut Choices) {
     config.capabilities.tools = Some(ListChanged::notified());
     let mut http = HttpServer::new(Arc::new(HttpServerConfig::default()), Arc::new(config));
     let mut now = Instant::from_millis(1);
-    let mut open: Vec<HttpExchange> = Vec::new();
+    let mut open: Vec<(HttpExchange, Option<Content>)> = Vec::new();
     for _ in 0..40 {
         if choices.is_exhausted() {
             break;
         }
-        open.extend(ask(&mut http, choices, now));
+        open.extend(ask(&mut http, choices, now).map(|exchange| (exchange, None)));
         if let Some(index) = choices.below(3).checked_rem(open.len() as u64) {
-            let exchange = open[index as usize];
+            let (exchange, content) = &mut open[index as usize];
+            let exchange = *exchange;
             if choices.one_in(3) {
                 http.disconnected(exchange, now);
                 open.swap_remove(index as usize);
             } else {
                 let mut buffer = Vec::new();
-                if http.next(exchange, now, &mut buffer) == ResponsePart::End {
+                let part = http.next(exchange, now, &mut buffer);
+                check_part(part, content, &buffer);
+                if part == ResponsePart::End {
                     open.swap_remove(index as usize);
                     assert_eq!(http.next(exchange, now, &mut buffer), ResponsePart::End);
                 }
@@ -100,7 +105,7 @@ pub fn ask_anything(choices: &mut Choices) {
         now = now + Duration::from_millis(choices.below(20_000));
         while http.handle_timeout(now).is_some() {}
     }
-    for exchange in open {
+    for (exchange, _) in open {
         http.disconnected(exchange, now);
     }
     answer_the_rest(&mut http, now);
@@ -109,6 +114,25 @@ pub fn ask_anything(choices: &mut Choices) {
         while http.handle_timeout(now).is_some() {}
     }
     assert_eq!((http.connections().count(), http.sessions()), (0, 0), "nothing is left");
+}
+
+/// Checks a part of a response: one head, and then what it announces. `content` is that of the head.
+fn check_part(part: ResponsePart, content: &mut Option<Content>, buffer: &[u8]) {
+    match (part, *content) {
+        (ResponsePart::Head(head), None) => {
+            assert_eq!(buffer, b"", "a body before the head");
+            *content = Some(head.content);
+        }
+        (ResponsePart::Body, Some(Content::Json)) => {
+            let body = serde_json::from_slice::<IgnoredAny>(buffer);
+            assert!(body.is_ok(), "the body is not one JSON text");
+        }
+        (ResponsePart::Body, Some(Content::Events)) => {
+            assert!(buffer.ends_with(b"\n\n"), "an event without an end");
+        }
+        (ResponsePart::Nothing | ResponsePart::End, _) => assert_eq!(buffer, b""),
+        (part, content) => panic!("{part:?} after {content:?}"),
+    }
 }
 
 /// Responds to the open requests. A session stays in use as long as one is open.
