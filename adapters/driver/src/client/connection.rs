@@ -1,10 +1,12 @@
 //! [`Connection`]: an open connection of a client to a server.
 
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::event::{ConnectFailure, Connected};
@@ -28,6 +30,10 @@ use crate::wire::Wire;
 
 /// How long a server may take to end after its output has ended.
 const EXIT: Duration = Duration::from_millis(500);
+
+/// How long an end takes after its grace at most, by a clock that runs: the last output, the handlers of the last
+/// events, and a moment. The timers of the connection fire first.
+const LONGEST_END: Duration = Duration::from_millis(4_500);
 
 /// A connection to a server, with a session if the server requires one.
 ///
@@ -251,6 +257,7 @@ impl Connection {
     /// Ends the connection once nothing is in flight, at the latest after `grace`. It writes the remaining output
     /// as long as the server reads, but for at most 2 s. Then it ends the process as configured in
     /// [`ProcessOptions`](crate::ProcessOptions): it closes the input, asks the process to terminate, and kills it.
+    /// A connection without a process ends in time even if its clock is stopped, for example during a login.
     /// If the [`KillSwitch`](crate::KillSwitch) of the options is pulled, it kills the process at once. `await` it,
     /// or block with [`wait`](Waiting::wait).
     ///
@@ -266,7 +273,8 @@ impl Connection {
         // gone.
         match &self.process {
             Some(process) => _ = process.kill_switch().unless_pulled(self.handle.ended()).await,
-            None => self.handle.ended().await,
+            None if self.sleep.blocks() => self.handle.ended().await,
+            None => self.end_in_real_time(grace).await,
         }
         let ended = match self.process.take() {
             Some(mut process) => process.end(&*self.sleep).await.map(Some),
@@ -274,6 +282,24 @@ impl Connection {
         };
         self.handle.wire().stop_reading();
         ended
+    }
+
+    /// Waits for the end, and forces it once its deadlines have certainly passed. A stopped clock never reaches
+    /// them: a login, for example, stops the clock of a connection over HTTP.
+    async fn end_in_real_time(&self, grace: Duration) {
+        let mut ended = pin!(self.handle.ended());
+        let mut late = None;
+        let is_late = poll_fn(|context| match ended.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(false),
+            Poll::Pending => late
+                .get_or_insert_with(|| self.sleep.sleep(grace.saturating_add(LONGEST_END)))
+                .as_mut()
+                .poll(context)
+                .map(|()| true),
+        });
+        if is_late.await {
+            self.handle.wire().abandon();
+        }
     }
 }
 

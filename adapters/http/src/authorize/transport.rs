@@ -19,7 +19,7 @@ use crate::{SendError, Transport};
 ///
 /// The same HTTP request is sent again: a server that responds with 401 or 403 has not executed it. Only requests
 /// without a valid token wait for a login in progress. A connection that uses this transport has no timeouts while a
-/// user is asked.
+/// user is asked. [`Connection::close`](crate::Connection::close) still ends the connection in time.
 ///
 /// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::error::TransportErrorKind::Authorization) if
 /// there is no token for it. The [`AuthorizationFailure`] is among the sources of the error.

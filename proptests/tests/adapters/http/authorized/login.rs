@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_sansio::Revision;
 use mcp_sansio::auth::{AuthorizationFailure, Stage};
+use mcp_sansio::{Cause, Phase, Revision};
+use mcp_sansio_http::CallFailure;
 use mcp_sansio_proptests::authorization_server::Misbehaviour;
 
 use super::kit::{Needs, Protected, authorization, connect, failure_of, open};
@@ -52,6 +53,29 @@ async fn a_login_that_takes_too_long_is_abandoned() {
     let_pass(Duration::from_secs(601)).await;
     let error = soon(connecting).await.unwrap();
     assert_eq!(failure_of(&error), AuthorizationFailure::Abandoned);
+}
+
+/// A login stops the clock of the connection, but not the end of the connection.
+#[tokio::test]
+async fn a_connection_closes_in_time_during_a_login() {
+    let protected = Protected::new().await;
+    protected.needs(Needs::Containing("note"));
+    let (authorization, user, mut received) = authorization(&protected.url());
+    user.hold();
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    let pending = call(&connection, "note", "x");
+    assert_eq!(soon(received.recv()).await.unwrap(), "asked");
+    // From here on the time advances to the next timer whenever nothing else happens.
+    tokio::time::pause();
+    let (started, grace) = (tokio::time::Instant::now(), Duration::from_secs(5));
+    let handle = connection.handle().clone();
+    connection.close(grace).await.unwrap();
+    let took = started.elapsed();
+    assert!(grace <= took && took < grace + Duration::from_secs(5), "{took:?}");
+    assert_eq!(handle.phase(), Phase::Closed);
+    assert_eq!(pending.await.unwrap_err(), CallFailure::Closed(Cause::ShutDown));
+    assert_eq!(authorization.stage(), Stage::AwaitingUser, "other connections may need it");
 }
 
 #[tokio::test]
