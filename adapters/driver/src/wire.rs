@@ -400,9 +400,9 @@ impl<M: Machine> Wire<M> {
         let retired = state.retired();
         drop(state);
         drop(retired);
-        let entries = after.run(&self.ended);
-        // Also if a subscriber of `tracing` panics.
+        // Also if a subscriber of `tracing` panics, or a waker or a value of the application.
         let _dispatch = dispatches.then(|| OnDrop(|| self.dispatch()));
+        let entries = after.run(&self.ended);
         entries.emit();
     }
 

@@ -1,9 +1,10 @@
 //! Tests of the limits of a connection's output.
 
 use std::io::{self, ErrorKind, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex as StdMutex};
-use std::task::{Context, Waker};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use mcp_sansio::error::NotifyError;
@@ -13,6 +14,7 @@ use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{Cause, Inbox, RevisionSet, Server, ServerConfig, ServerEvent};
 
 use crate::clock::Clock;
+use crate::events::EventDelivery;
 use crate::extensions::Attachment;
 use crate::handle::Handle;
 use crate::machine::Machine;
@@ -128,6 +130,44 @@ fn values_of_requests_are_dropped_without_the_lock() {
         });
         assert_eq!(dropped.recv_timeout(Duration::from_secs(60)), Ok(0), "{is_cancelled}");
     }
+}
+
+/// A runner that counts its jobs.
+struct Counts(Sender<()>);
+
+impl Run<Server> for Counts {
+    fn begin(&self, _: &Handle<Server>) {}
+
+    fn run(&self, _: Job<Server>) {
+        _ = self.0.send(());
+    }
+}
+
+/// A waker that panics.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker of the application");
+    }
+}
+
+/// A panic in code of the application does not keep the jobs of the connection from their runner.
+#[test]
+fn jobs_are_dispatched_after_a_panic() {
+    let (sender, ran) = channel();
+    let config = ServerConfig::new("server", "1");
+    let wire = Wire::server(config, &ConnectionOptions::new(), Clock::new(), Counts(sender));
+    let push = |waker: Option<Waker>| {
+        let mut state = wire.lock();
+        state.jobs.push(Job::Deliver(EventDelivery::new(&wire)));
+        state.after.wake(waker);
+        catch_unwind(AssertUnwindSafe(|| wire.release(state))).is_err()
+    };
+    assert!(push(Some(Waker::from(Arc::new(Panics)))));
+    assert_eq!(ran.try_iter().count(), 1);
+    assert!(!push(None));
+    assert_eq!(ran.try_iter().count(), 1);
 }
 
 /// A stream that takes this number of bytes, and then no more.
