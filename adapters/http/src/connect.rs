@@ -15,7 +15,7 @@ use hyper::http::uri::InvalidUri;
 use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use mcp_sansio::error::{TransportError, TransportErrorKind};
 use mcp_sansio::http::{Action, ExchangeNumber, Headers, HttpClientConfig, HttpRequest};
 use mcp_sansio::{Client, ClientConfig};
@@ -147,7 +147,13 @@ pub fn plain() -> legacy::Client<HttpConnector, Full<Bytes>> {
     let mut connector = HttpConnector::new();
     // Requests are written whole, so Nagle's algorithm would only delay them.
     connector.set_nodelay(true);
-    legacy::Client::builder(TokioExecutor::new()).build(connector)
+    pooled(connector)
+}
+
+/// Returns a hyper client that closes idle connections. Without a timer, hyper would close them only at the next
+/// request to the same server.
+pub(crate) fn pooled<C: Connect + Clone>(connector: C) -> legacy::Client<C, Full<Bytes>> {
+    legacy::Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector)
 }
 
 /// Connects with options and with a hyper client: [`plain`], one of the feature `tls`, or one with a connector of

@@ -8,7 +8,6 @@ use http_body_util::Full;
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 #[cfg(feature = "auth")]
 use mcp_sansio::auth::FetchPolicy;
 use rustls::crypto::ring::default_provider;
@@ -18,6 +17,7 @@ use rustls::{ClientConfig, ConfigBuilder, ConfigSide, ServerConfig, WantsVerifie
 
 #[cfg(feature = "auth")]
 use crate::authorize::CheckedResolver;
+use crate::connect::pooled;
 
 /// A hyper client for `https` and `http` URLs.
 pub type HttpsClient<R = legacy::connect::dns::GaiResolver> =
@@ -122,5 +122,5 @@ where
         .https_or_http()
         .enable_all_versions()
         .wrap_connector(connector);
-    legacy::Client::builder(TokioExecutor::new()).build(connector)
+    pooled(connector)
 }

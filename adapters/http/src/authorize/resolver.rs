@@ -9,11 +9,11 @@ use http_body_util::Full;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
-use hyper_util::rt::TokioExecutor;
 use mcp_sansio::auth::FetchPolicy;
 use tower_service::Service;
 
 use super::HostFuture;
+use crate::connect::pooled;
 
 /// Resolves names like the system, and drops the addresses that a [`FetchPolicy`] forbids. A server therefore cannot
 /// make a client send requests to its private network. For [`HttpConnector::new_with_resolver`].
@@ -33,7 +33,7 @@ impl CheckedResolver {
 pub fn checked(policy: FetchPolicy) -> legacy::Client<HttpConnector<CheckedResolver>, Full<Bytes>> {
     let mut connector = HttpConnector::new_with_resolver(CheckedResolver::new(policy));
     connector.set_nodelay(true);
-    legacy::Client::builder(TokioExecutor::new()).build(connector)
+    pooled(connector)
 }
 
 impl Service<Name> for CheckedResolver {

@@ -5,6 +5,7 @@ mod bounds;
 mod disconnects;
 mod fake;
 mod heads;
+mod idle_sockets;
 mod jwt;
 pub(crate) mod kit;
 mod load;
