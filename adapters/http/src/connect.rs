@@ -1,6 +1,5 @@
 //! Clients over HTTP.
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -26,6 +25,7 @@ use mcp_sansio_driver::{
 use mcp_sansio_tokio::runtime::{Sleeps, clock, sleep, spawner};
 use tokio::task::AbortHandle;
 
+use crate::open_exchanges::OpenExchanges;
 use crate::transport_error::{Stage, transport_error};
 
 /// Sends HTTP requests: a hyper client with any connector.
@@ -181,14 +181,14 @@ pub async fn connect_with(
 
 /// Sends the requests of a connection until it ends.
 async fn carry(wire: Arc<Wire<Client>>, transport: impl Transport) {
-    let mut open: HashMap<ExchangeNumber, AbortHandle> = HashMap::new();
+    let mut open = OpenExchanges::new();
     let mut sleeps = Sleeps::default();
     while let Some(action) = poll_fn(|context| next(&wire, &mut sleeps, context)).await {
         match action {
             Action::Send { exchange, request } => {
-                open.retain(|_, task| !task.is_finished());
                 let exchanged = exchanged(Arc::clone(&wire), transport.clone(), exchange, request);
-                open.insert(exchange, tokio::spawn(exchanged).abort_handle());
+                let task = tokio::spawn(exchanged).abort_handle();
+                open.insert(exchange, task, AbortHandle::is_finished);
             }
             Action::Abort { exchange } => {
                 if let Some(task) = open.remove(&exchange) {
@@ -198,7 +198,7 @@ async fn carry(wire: Arc<Wire<Client>>, transport: impl Transport) {
             _ => {}
         }
     }
-    open.into_values().for_each(|task| task.abort());
+    open.into_tasks().for_each(|task| task.abort());
 }
 
 /// Returns the next action, now or when it becomes due.

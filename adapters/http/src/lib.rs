@@ -118,6 +118,7 @@ mod idle;
 mod in_memory;
 mod one_request;
 mod one_stream;
+mod open_exchanges;
 mod open_requests;
 mod options;
 mod prompt;
