@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcp_sansio::{Client, Phase};
 use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 
-use crate::say::{self, say};
+use crate::say::say;
 
 /// How long the end may take after the second interrupt.
 const MOMENT: Duration = Duration::from_secs(3);
@@ -37,6 +37,8 @@ struct State {
     subscription_ended: bool,
     /// Whether an interrupt ends only the request that is waited for.
     is_interactive: bool,
+    /// Whether a command of the user is being read.
+    is_reading: bool,
 }
 
 impl State {
@@ -93,14 +95,15 @@ impl Ending {
         }
         match state.asking.take() {
             Some(asking) => asking.wake(),
-            None if state.is_interactive && !say::is_redirected() => {
+            None if state.is_interactive && !state.is_reading => {
                 // A Ctrl-C while a result is printed. There is no request to cancel.
                 state.interrupts = 0;
             }
             None => {
                 state.shut_down();
                 if state.is_interactive {
-                    // While a line is read, the terminal sends no signal for Ctrl-C: another program ends this one.
+                    // While the line editor reads a line, a terminal sends no signal for Ctrl-C: another program ends
+                    // this one. Without the editor, a Ctrl-C ends it as well.
                     let end = thread::Builder::new().spawn(|| {
                         thread::sleep(LAST_WORDS);
                         std::process::exit(130)
@@ -147,6 +150,14 @@ impl Ending {
     /// From now on an interrupt cancels the request that is waited for, and the session continues.
     pub(crate) fn cancel_requests_only(&self) {
         self.lock().is_interactive = true;
+    }
+
+    /// Reads a command of the user. An interrupt in the meantime ends the program.
+    pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.lock().is_reading = true;
+        let command = read();
+        self.lock().is_reading = false;
+        command
     }
 
     /// Whether the program was interrupted.

@@ -226,6 +226,11 @@ impl Session {
         self.connection.handle().phase() == Phase::Closed
     }
 
+    /// Reads a command of the user. An interrupt in the meantime ends the program.
+    pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.ending.while_reading(read)
+    }
+
     /// Waits until the session has ended, at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         self.ending.wait(patience);

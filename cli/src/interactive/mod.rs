@@ -84,7 +84,7 @@ fn read_commands(
     let mut succeeded = true;
     loop {
         say::redirect(printer.cloned());
-        let line = lines.readline(PROMPT);
+        let line = session.while_reading(|| lines.readline(PROMPT));
         say::redirect(None);
         let line = match line {
             Ok(line) => line,
