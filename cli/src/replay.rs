@@ -32,10 +32,8 @@ pub(crate) fn replay(
         Process::spawn(&mut program.command(), ProcessOptions::default()).map_err(failed)?;
     let (sender, received) = channel();
     thread::spawn(move || {
-        // Text that is no JSON was not recorded as a message either.
-        let lines = BufReader::new(output).lines().map_while(Result::ok);
-        for line in lines.filter(|line| Raw::new(line).is_ok()) {
-            if sender.send(line).is_err() {
+        for message in messages(BufReader::new(output)) {
+            if sender.send(message).is_err() {
                 return;
             }
         }
@@ -69,6 +67,14 @@ pub(crate) fn replay(
         differences.push("the server was slower than the time limit".into());
     }
     Ok(differences)
+}
+
+/// Returns the messages in the output of a server, up to its end. Invalid UTF-8 is replaced, as in a recording. Text
+/// that is no JSON was not recorded as a message either.
+fn messages(output: impl BufRead) -> impl Iterator<Item = String> {
+    let lines = output.split(b'\n').map_while(Result::ok);
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).trim().to_owned());
+    lines.filter(|line| Raw::new(line).is_ok())
 }
 
 /// Receives messages until there are this many, or none arrives for `patience`. Returns how many are missing.
@@ -149,6 +155,13 @@ fn shown(value: Option<&Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_follow_a_line_that_is_not_utf_8() {
+        let output = b"{\"id\":1}\r\nstarted \xff\n{\"id\":\"\xff\"}\nlog\n\n{\"id\":2}";
+        let read: Vec<String> = messages(&output[..]).collect();
+        assert_eq!(read, ["{\"id\":1}", "{\"id\":\"\u{fffd}\"}", "{\"id\":2}"]);
+    }
 
     #[test]
     fn the_first_difference_is_named() {
