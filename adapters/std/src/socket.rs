@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
+#[cfg(unix)]
 use std::time::Duration;
 
 /// The time after which a write returns although the peer has not read, so that a writer notices that its connection has
