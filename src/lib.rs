@@ -182,7 +182,7 @@
 //!
 //! - **Pages.** `client.list::<method::ListTools>(…)` requests page after page: each page but the last is a
 //!   [`ClientEvent::Page`] event, and the last one is the outcome of the call. The list is read again, once, if it
-//!   changes or a cursor expires meanwhile ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
+//!   changes meanwhile, and once if a cursor expires ([`ListRestarted`](event::ListRestarted)). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), which verifies its cursors.
 //! - **Subscriptions and log levels.** A [`Notifications`](subscription::Notifications) view sends only messages that the
 //!   client subscribed to, and returns the [`Delivery`](subscription::Delivery). A modern request names its log level
@@ -215,7 +215,7 @@
 //! | a client does not answer a request for input | the client | the machine answers the original request with an error: [`CancelCause::InputFailed`](event::CancelCause::InputFailed) |
 //! | the connection ends | either side | an outcome for every call, an event for every open request, then `Closed` |
 //!
-//! Every bound is in [`Limits`], with its reason and the memory that a connection takes at worst.
+//! Every bound of a connection is in [`Limits`], with its reason and the memory that a connection takes at worst.
 //!
 //! # Promises
 //!

@@ -5,7 +5,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cancellation {
-    /// The call was withdrawn before any of it was sent. The peer never receives it.
+    /// Nothing of the call is in flight. Its request was removed from the outbox before a byte was sent, so the peer
+    /// never receives it. If the call waits for input or for its next page, the peer has answered earlier requests.
     Withdrawn,
     /// The peer is notified with `notifications/cancelled`, or with `tasks/cancel` if the call has become a task. The
     /// notification stays in the outbox if the connection ends before it is sent. The peer may have served the call

@@ -39,7 +39,8 @@ use crate::streams::{Reads, Writes};
 ///
 /// # Errors
 ///
-/// [`OpenError`] if the connection could not be opened, after at most
+/// [`OpenError`] if the connection could not be opened. A probe waits for at most
+/// [`Timeouts::probe`](mcp_sansio::config::Timeouts::probe), and `initialize` for at most
 /// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
 pub async fn connect(
     config: ClientConfig,

@@ -18,7 +18,8 @@ use crate::handler::{Handler, Sleeps, Threads};
 ///
 /// # Errors
 ///
-/// [`OpenError`] if the connection could not be opened, after at most
+/// [`OpenError`] if the connection could not be opened. A probe waits for at most
+/// [`Timeouts::probe`](mcp_sansio::config::Timeouts::probe), and `initialize` for at most
 /// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
 pub fn connect(
     config: ClientConfig,

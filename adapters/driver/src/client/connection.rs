@@ -92,7 +92,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`OpenError`] if there is no connection, after at most
+    /// [`OpenError`] if there is no connection. A probe waits for at most
+    /// [`Timeouts::probe`](mcp_sansio::config::Timeouts::probe), and `initialize` for at most
     /// [`Timeouts::handshake`](mcp_sansio::config::Timeouts::handshake).
     pub async fn open(
         config: ClientConfig,

@@ -19,7 +19,8 @@ use super::verifier::{TokenVerifier, Verification};
 /// Every request is checked before its body is read and before its session is looked up: a session id does not
 /// replace a token. Requests that are passed to [`Endpoint::handle_as`](crate::Endpoint::handle_as) with a principal
 /// other than the default are not checked. The principal of a request is [`Claims::principal`]: it owns sessions,
-/// tasks and request state. Handlers can read the claims ([`claims`](Self::claims)) but never the token.
+/// tasks and request state. Handlers can read the claims ([`claims`](Self::claims)). The token is still among the
+/// [header fields](crate::HttpRequest::headers) of the request.
 ///
 /// The endpoint serves the metadata of the resource at its well-known paths. The endpoint also answers CORS
 /// preflight requests, which carry no token. Clones share one protection.
