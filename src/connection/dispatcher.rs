@@ -75,5 +75,12 @@ impl Dispatcher {
     pub(crate) fn release_memory(&mut self) {
         self.messages_mut().release_memory();
         self.serving.calls.index.release();
+        // Both keep the capacity that their largest number of requests needed.
+        if self.serving.listens.is_empty() {
+            self.serving.listens = LazyBox::EMPTY;
+        }
+        if self.serving.bridges.is_empty() {
+            self.serving.bridges = LazyBox::EMPTY;
+        }
     }
 }

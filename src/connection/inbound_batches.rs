@@ -90,6 +90,11 @@ impl Batches {
         self.current
     }
 
+    /// Whether no batch is being received or waits for responses.
+    pub(super) fn is_idle(&self) -> bool {
+        self.current.is_none() && self.table.is_empty()
+    }
+
     /// Whether the last element of a batch was received.
     pub(super) const fn has_all_elements(&self) -> bool {
         self.has_all_elements

@@ -190,6 +190,10 @@ impl Incoming {
         self.table.release();
         self.progress_deadlines.release_deadlines();
         self.news.release();
+        // The ids of batches that were answered keep their capacity.
+        if self.batches.is_idle() {
+            self.batches = LazyBox::EMPTY;
+        }
     }
 }
 

@@ -138,6 +138,10 @@ impl<C: Recycle> Messages<C> {
         self.outgoing.release();
         self.elicitations.release();
         self.violations.release();
+        self.spare = String::new();
+        if self.queue.is_empty() && !self.queue.has_refused() {
+            self.queue = LazyBox::EMPTY;
+        }
         // A server needs its identity only for requests, and can rebuild it from its configuration.
         if self.incoming.table.is_empty() {
             self.session.release_identity();

@@ -10,6 +10,7 @@ mod linked;
 mod machines;
 mod memory;
 mod memory_crowded;
+mod memory_released;
 mod memory_tables;
 mod models;
 mod operations;
