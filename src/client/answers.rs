@@ -65,7 +65,7 @@ impl Discovery {
             Outcome::Closed(Cause::ShutDown | Cause::DrainDeadline) => {
                 nothing(Probed::TransportFailed)
             }
-            Outcome::Closed(_) | Outcome::NotSent => nothing(Probed::Closed),
+            Outcome::Closed(_) => nothing(Probed::Closed),
             _ => nothing(Probed::Nonsense),
         }
     }

@@ -21,8 +21,8 @@ use crate::capability::CapabilitySet;
 use crate::codes::ViolationKind;
 use crate::config::{ClientConfig, RoleConfig};
 use crate::connection::{
-    Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested, Outboxes,
-    Outcome, Received,
+    Cause, Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested,
+    Outboxes, Outcome, Received,
 };
 use crate::dialect::methods::RequestKind;
 use crate::frame::Frame;
@@ -196,8 +196,8 @@ impl Client {
                 Elapsed::News => self.announce(),
                 // A client never requires input of its server.
                 Elapsed::Resumed(_) => None,
-                Elapsed::HandshakeLost(cause) => {
-                    self.handshake_ended(Outcome::Closed(cause), now, out)
+                Elapsed::HandshakeLost { cause, is_unsent } => {
+                    self.handshake_lost(cause, is_unsent, now, out)
                 }
             };
             if event.is_some() {
@@ -222,6 +222,22 @@ impl Client {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         dispatcher.end_reception(cx);
         event
+    }
+
+    /// Handles the end of the connection before the response to the first request.
+    fn handshake_lost(
+        &mut self,
+        cause: Cause,
+        is_unsent: bool,
+        now: Instant,
+        out: &mut dyn Outboxes,
+    ) -> Option<ClientEvent<'static>> {
+        if is_unsent && self.stage == Stage::Probing {
+            // The server has not seen the probe, so the end of the connection is no evidence of its era.
+            let is_open = self.connection.dispatcher.messages().session.negotiated.is_some();
+            return (!is_open).then(|| self.connect_failed(ConnectFailure::Closed(cause), out));
+        }
+        self.handshake_ended(Outcome::Closed(cause), now, out)
     }
 
     fn take_in<'f>(

@@ -183,10 +183,14 @@ impl Negotiation {
     /// The numbers are the rows of the table in the test.
     pub(super) fn probed(&mut self, probed: Probed, able: Abilities) -> Move {
         match probed {
-            Probed::Discovery(theirs) => match able.stateless().and(theirs).latest() {
-                Some(best) => Move::Go(best, NegotiationBasis::Discovered), // 1
-                None => self.fall_back_to(theirs, able),                    // 2, 3
-            },
+            Probed::Discovery(theirs) => {
+                // The server answers probes, whatever an earlier one did.
+                self.ended_on_probe = false;
+                match able.stateless().and(theirs).latest() {
+                    Some(best) => Move::Go(best, NegotiationBasis::Discovered), // 1
+                    None => self.fall_back_to(theirs, able),                    // 2, 3
+                }
+            }
             Probed::WrongVersion(Some(theirs)) => match able.stateless().and(theirs).latest() {
                 Some(best) if !self.repeated.contains(best) => {
                     self.repeated = self.repeated.with(best);
@@ -233,6 +237,8 @@ impl Negotiation {
 
     /// Returns the move after `initialize` was refused.
     pub(super) fn refused(&mut self, refused: Refused, able: Abilities) -> Move {
+        // The assumption that the server has sessions fails, so the next connection begins with a probe again.
+        self.ended_on_probe = false;
         let stateless = able.stateless();
         let late = self.late.take().and_then(|late| stateless.and(late).latest());
         if let Some(best) = late {

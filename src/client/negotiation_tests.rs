@@ -193,6 +193,26 @@ fn a_server_that_goes_away_is_started_again_and_not_probed() {
     assert!(!negotiation.ended_on_probe());
 }
 
+/// The assumption that a server has sessions holds until `initialize` is refused, or a probe is answered.
+#[test]
+fn a_server_that_went_away_is_probed_again_after_an_answer() {
+    let known = Abilities { known: Some(MODERN), ..BOTH };
+    for is_refused in [true, false] {
+        let mut negotiation = Negotiation::new(true);
+        assert_eq!(negotiation.begin(known), Move::Initialize(NEWEST));
+        if is_refused {
+            let refused = Refused::Error(ErrorCode::METHOD_NOT_FOUND);
+            assert_eq!(negotiation.refused(refused, known), Move::Fail(Failing::AsItIs));
+        } else {
+            let go = Move::Go(MODERN, NegotiationBasis::Discovered);
+            assert_eq!(negotiation.probed(Probed::Discovery(RevisionSet::MODERN), known), go);
+        }
+        assert!(!negotiation.ended_on_probe());
+        let next = Negotiation::new(negotiation.ended_on_probe());
+        assert_eq!(next.begin(known), Move::Go(MODERN, NegotiationBasis::Known));
+    }
+}
+
 /// Table 4b, rows 14 and 21. Proves M-ERA-17.
 #[test]
 fn a_late_discovery_counts_if_there_is_no_session() {

@@ -5,7 +5,7 @@ use super::calls::Calls;
 use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::dispatcher::Dispatcher;
-use super::event::{CancelCause, Cancelled, Cause};
+use super::event::{CancelCause, Cancelled, Cause, Outcome};
 use super::input_bridge::Bridges;
 use super::outgoing_request::Owner;
 use super::pre_session_queue::PreSessionQueue;
@@ -191,7 +191,11 @@ impl Dispatcher {
             let event = match owner {
                 _ if owner.is_silent() => None,
                 Owner::Input(id) => self.serving.input_failed(cx, id),
-                _ if is_opening => return Some(Elapsed::HandshakeLost(cause)),
+                _ if is_opening => {
+                    let is_unsent = matches!(&event, Some(CommonEvent::CallEnded(ended))
+                        if matches!(ended.outcome, Outcome::NotSent));
+                    return Some(Elapsed::HandshakeLost { cause, is_unsent });
+                }
                 _ => event,
             };
             if let Some(event) = event {

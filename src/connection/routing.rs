@@ -101,7 +101,7 @@ pub(crate) fn decide(
     if context.role == Side::Client {
         return to_client(kind, context);
     }
-    // `initialize` opens a session whatever its `_meta` contains.
+    // `initialize` opens a session whatever its `_meta` contains, unless that is complete and modern.
     let opens = kind == Some(RequestKind::Initialize);
     match request_meta {
         _ if !context.has(RevisionSet::MODERN) => in_session(kind, context),

@@ -31,7 +31,12 @@ pub(crate) enum Elapsed {
     /// The response to `initialize` or to the probe did not arrive in time.
     HandshakeTimedOut,
     /// The connection ended before the response to `initialize` or to the probe arrived.
-    HandshakeLost(Cause),
+    HandshakeLost {
+        /// Why the connection ended.
+        cause: Cause,
+        /// Whether no byte of the request was sent.
+        is_unsent: bool,
+    },
     /// An input that the peer requires before it responds to a call.
     Input(InputRequested),
     /// The role has an event to return.

@@ -189,7 +189,7 @@ impl Server {
                 Elapsed::Resumed(resumed) => input::resumed(&self.connection, resumed),
                 // A server sends no handshake request, and no response to its calls requires input.
                 Elapsed::HandshakeTimedOut
-                | Elapsed::HandshakeLost(_)
+                | Elapsed::HandshakeLost { .. }
                 | Elapsed::Input(_)
                 | Elapsed::News => None,
             };

@@ -181,6 +181,17 @@ fn a_server_that_goes_away_when_probed_is_not_probed_again() {
         assert_eq!(next.sent(), [initialize(1, "2025-11-25")]);
         assert!(matches!(next.receive(&result(1, SESSION)), Some(ClientEvent::Connected(_))));
     }
+    // A probe that was not sent is no evidence: the next connection begins with a probe again.
+    for cause in [Cause::EndOfInput, Cause::ReadFailed, Cause::WriteFailed] {
+        let mut side = begun(config::client_of_both_eras());
+        side.client.disconnected(cause, side.now);
+        let failed = ClientEvent::ConnectFailed(ConnectFailure::Closed(cause));
+        assert_eq!(side.outcomes(), [failed, ClientEvent::Closed { cause }]);
+        let mut next = successor(&side);
+        next.client.connect(next.now, &mut next.out).unwrap();
+        let expected = begun(config::client_of_both_eras()).sent();
+        assert_eq!(next.sent(), expected);
+    }
     // Without an alternative the connection just ends.
     let mut side = begun(modern());
     side.sent();
