@@ -13,7 +13,7 @@ use crate::frame::Serial;
 use crate::handle::{CallId, IncomingId};
 use crate::json::Number;
 use crate::model::LoggingLevel;
-use crate::rpc::Recycle;
+use crate::rpc::{Recycle, ResultType};
 use crate::task::TaskKey;
 use crate::version::RevisionSet;
 
@@ -95,6 +95,17 @@ pub(super) enum PollKind {
     Result,
     Update,
     Cancel,
+}
+
+impl PollKind {
+    /// Whether a result of this type is valid. The examples of the extension answer `tasks/get` with `task`.
+    pub(super) fn takes(self, result_type: ResultType) -> bool {
+        match result_type {
+            ResultType::Absent | ResultType::Complete => true,
+            ResultType::Task => self == Self::Get,
+            _ => false,
+        }
+    }
 }
 
 impl Owner {

@@ -281,9 +281,16 @@ impl RemoteTask {
         &mut self,
         at: &mut CallCx<'_, '_, '_, C>,
         kind: PollKind,
-        answer: PeerResponse<'a>,
+        mut answer: PeerResponse<'a>,
     ) -> Next<'a, S> {
         self.poll_is_over(kind);
+        if at.below.session.rules().reads_result_types
+            && matches!(answer.outcome, Outcome::Result(_))
+            && !kind.takes(answer.result_type)
+        {
+            let kind = ViolationKind::InvalidResult;
+            answer.outcome = Outcome::Malformed { kind, message: answer.bytes.into() };
+        }
         let ends_by_cancel = at.below.session.rules().tasks.cancel_ends;
         match (kind, &answer.outcome) {
             (PollKind::Get, _) => self.on_poll_result(at, answer),

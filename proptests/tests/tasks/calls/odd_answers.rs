@@ -121,6 +121,28 @@ fn an_answer_about_a_task_may_say_that_it_is_one() {
     }
 }
 
+/// A response of another type is invalid, and nothing of it is used. Proves M-RES-03, M-RES-07.
+#[test]
+fn an_answer_about_a_task_of_another_type_is_not_used() {
+    for kind in [r#""later""#, "1", r#""input_required""#] {
+        let (mut side, call) = with_modern_task();
+        let answer = modern_task("completed", "05", r#","result":{"content":[]}"#);
+        let odd =
+            answer.replace(r#""resultType":"complete","#, &format!(r#""resultType":{kind},"#));
+        assert_ne!(odd, answer);
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [modern_task_request(3, "get")]);
+        assert!(side.receive(&result(3, &odd)).is_none(), "{kind}");
+        // After a failure, the task is asked about again in a while.
+        _ = side.elapse(10_000);
+        assert_eq!(side.sent(), [modern_task_request(4, "get")], "{kind}");
+        let event = side.receive(&result(4, &answer));
+        assert_eq!(ended(event), (call, r#"result {"content":[]}"#.into()), "{kind}");
+        _ = side.outcomes();
+        is_over(&mut side);
+    }
+}
+
 /// A first status other than `working` is accepted.
 #[test]
 fn a_task_may_begin_in_any_state() {
