@@ -213,7 +213,13 @@ impl InSessions<'_> {
                 negotiated.theirs.contains(Capability::ResourcesSubscribe)
                     && self.below.lifecycle.phase.is_ready()
             });
-            if offered && !self.is_wanted(&uri) {
+            if self.is_subscribed_to(&uri) {
+                continue;
+            }
+            if self.is_wanted(&uri) {
+                // If the requests that wait for the resource are refused, it is unwanted again.
+                self.pass_on(&uri);
+            } else if offered {
                 // Without room the server keeps sending notifications, which are dropped.
                 _ = self.call_about(cx, RequestKind::Unsubscribe, &uri);
             }

@@ -578,3 +578,30 @@ fn a_resource_that_is_refused_to_the_last_subscription_is_unsubscribed_from() {
     side.receive(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no"}}"#);
     assert_eq!((subscription_updates(&mut side).len(), side.sent()), (1, vec![]));
 }
+
+/// The same if the first subscription is cancelled before it is granted, and if another one replaces a granted one.
+#[test]
+fn a_resource_is_unsubscribed_from_whatever_the_order_of_cancelling() {
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    let refused = r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"no"}}"#;
+    for is_granted_first in [false, true] {
+        let mut side = ClientSide::ready(LATEST);
+        let first = subscribing(&mut side, &filter);
+        if is_granted_first {
+            assert_eq!(side.receive(&done(3)), None);
+            assert_eq!(subscription_updates(&mut side), [(first, GRANTED.into())]);
+            side.client.cancel(first, None, &mut side.out).unwrap();
+        }
+        let second = subscribing(&mut side, &filter);
+        if !is_granted_first {
+            side.client.cancel(first, None, &mut side.out).unwrap();
+            assert_eq!(side.receive(&done(3)), None);
+        }
+        assert_eq!(subscription_updates(&mut side), []);
+        assert_eq!(side.sent(), [about(3, "subscribe"), about(5, "subscribe")]);
+        assert_eq!(side.receive(refused), None);
+        let nothing = r#"granted {} not {"resourceSubscriptions":["x:y"]}"#.to_owned();
+        assert_eq!(subscription_updates(&mut side), [(second, nothing)]);
+        assert_eq!(side.sent(), [about(6, "unsubscribe")]);
+    }
+}
