@@ -143,9 +143,10 @@ impl<E: Recycle> Inbound<E> {
         self.table.get_mut(place).map(|entry| &mut entry.extra)
     }
 
-    /// Returns the wire id of a request.
+    /// Returns the wire id of a request; `None` if it was [inserted without one](Self::insert_unnamed).
     pub(crate) fn id(&self, place: SlotKey) -> Option<Id<'_>> {
-        self.table.get(place).map(|entry| Id::trusted(&entry.id))
+        let entry = self.table.get(place)?;
+        (!entry.id.is_empty()).then(|| Id::trusted(&entry.id))
     }
 
     pub(crate) fn place_of(&self, index: u32) -> Option<SlotKey> {

@@ -3,6 +3,7 @@
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::ViolationKind;
 use mcp_sansio::model::{ElicitationCapability, EmptyCapability, SamplingCapability};
+use mcp_sansio::task::{TaskCall, Tasks, TasksConfig};
 use mcp_sansio::{CallOptions, ClientConfig, RespondError, ServerRequest};
 use mcp_sansio_proptests::{config, payload};
 
@@ -340,4 +341,20 @@ fn a_retry_contains_only_the_new_input_responses() {
     let request = needed(side.receive(&asking(2, &[("new", ROOTS)], None)));
     side.respond(request.id, r#"{"roots":[]}"#);
     assert_eq!(side.sent(), [again(3, r#""inputResponses":{"new":{"roots":[]}}"#)]);
+}
+
+/// A request for input has no id on the wire, so nothing can be sent under its id.
+#[test]
+fn a_request_for_input_is_no_request_about_tasks() {
+    let (mut side, _) = calling();
+    let need = needed(side.receive(&asking(2, &[("r", ROOTS)], None)));
+    assert_eq!(side.client.in_flight().peer_id(need.id), None);
+    let mut tasks = Tasks::new(TasksConfig::default());
+    let call = TaskCall::List { cursor: None };
+    let served =
+        side.client.tasks(&mut tasks).serve(need.id, &call, side.now, &mut side.out).unwrap_err();
+    assert_eq!((served, side.sent()), (RespondError::Stale, vec![]));
+    side.respond(need.id, r#"{"roots":[]}"#);
+    let more = r#""inputResponses":{"r":{"roots":[]}}"#;
+    assert_eq!(side.sent(), [again(3, more)]);
 }
