@@ -13,12 +13,13 @@ use super::outboxes::Route;
 use super::outgoing_request::{Again, OutgoingRequest, Owner, Sent, Wanted};
 use super::pre_session_queue::Waiting;
 use super::request_members::{RequestStamp, keep_params};
+use super::routing::Side;
 use super::send::{SentMessage, observe_sent};
 use super::send_permit::SendPermit;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Serial, Tag};
-use crate::handle::CallId;
+use crate::handle::{CallId, IncomingId};
 use crate::json::{Member, Raw};
 use crate::rpc::{Patience, Recycle, Wait, write_request};
 use crate::schema::shape::Form;
@@ -129,7 +130,9 @@ impl<C: Recycle> Messages<C> {
             return Err(CallError::Reserved);
         }
         let parent = options.parent.and_then(|parent| self.incoming.table.get(parent.0));
-        if parent.is_some_and(|parent| !parent.rules().server_asks) {
+        if self.session.role == Side::Server
+            && parent.is_some_and(|parent| !parent.rules().server_asks)
+        {
             // The server of a modern request requires input in its response, even if there is also a session.
             return Err(NotAllowed::Revision.into());
         }
@@ -151,7 +154,11 @@ impl<C: Recycle> Messages<C> {
         method: &str,
         params: &dyn Payload,
     ) -> Result<CallId, CallError> {
-        let route = order.asked.parent.map(Route::Exchange);
+        // A request for input came in the result of a call, so it has no route.
+        let has_route = |parent: &IncomingId| {
+            self.incoming.table.get(parent.0).is_none_or(|exchange| exchange.need.is_none())
+        };
+        let route = order.asked.parent.filter(has_route).map(Route::Exchange);
         if !cx.out.can_ask(route.unwrap_or_default()) {
             return Err(NotAllowed::Transport.into());
         }

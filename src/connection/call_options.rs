@@ -143,7 +143,8 @@ impl CallOptions {
         }
     }
 
-    /// Sets the request that the call is made because of. The call is sent on the route of that exchange.
+    /// Sets the request of the peer that the call is made because of. The call is sent on the route of that exchange. A
+    /// request for input that a modern server needs for a call has no route, so the call gets its own.
     pub const fn parent(mut self, parent: IncomingId) -> Self {
         self.parent = Some(parent);
         self

@@ -8,7 +8,8 @@ use mcp_sansio::{CallOptions, ClientConfig, RespondError, ServerRequest};
 use mcp_sansio_proptests::{config, payload};
 
 use super::input::{FORM, NAME, ROOTS, SAMPLE, again, asking, calling, interim};
-use super::kit::{asked_again, connected_with, error, is_alive, malformed, modern, needed};
+use super::kit::{asked, asked_again, connected_with, error, is_alive, malformed, modern, needed};
+use super::known::Noting;
 
 /// Proves M-MRTR-20, M-MRTR-21, M-MRTR-13, M-SAMP-04, M-SAMP-05: a malformed input request is not handed out, and
 /// the call ends.
@@ -354,6 +355,24 @@ fn a_request_for_input_is_no_request_about_tasks() {
     let served =
         side.client.tasks(&mut tasks).serve(need.id, &call, side.now, &mut side.out).unwrap_err();
     assert_eq!((served, side.sent()), (RespondError::Stale, vec![]));
+    side.respond(need.id, r#"{"roots":[]}"#);
+    let more = r#""inputResponses":{"r":{"roots":[]}}"#;
+    assert_eq!(side.sent(), [again(3, more)]);
+}
+
+/// A handler of an input may make calls because of it, as it may in a session. Proves M-MRTR-44.
+#[test]
+fn a_request_for_input_may_be_the_parent_of_a_call() {
+    let (mut side, _) = calling();
+    let need = needed(side.receive(&asking(2, &[("r", ROOTS)], None)));
+    let options = CallOptions::new().parent(need.id);
+    let params = payload::params("tools/list");
+    let mut out = Noting { out: &mut side.out, latest: None };
+    let child =
+        side.client.call_method("tools/list", &params, options, side.now, &mut out).unwrap();
+    assert_eq!(out.latest, Some(child), "the call has a route of its own");
+    let made_for: Vec<_> = side.client.in_flight().calls_made_for(need.id).collect();
+    assert_eq!((made_for, side.sent()), (vec![child], vec![asked(4, "tools/list", "")]));
     side.respond(need.id, r#"{"roots":[]}"#);
     let more = r#""inputResponses":{"r":{"roots":[]}}"#;
     assert_eq!(side.sent(), [again(3, more)]);

@@ -35,9 +35,9 @@ fn served(side: &mut ClientSide, answer: &str) {
 }
 
 /// An outbox that notes the call of the last message.
-struct Noting<'o> {
-    out: &'o mut Outbox,
-    latest: Option<CallId>,
+pub(super) struct Noting<'o> {
+    pub(super) out: &'o mut Outbox,
+    pub(super) latest: Option<CallId>,
 }
 
 impl Outboxes for Noting<'_> {
