@@ -13,6 +13,9 @@ use crate::handle::{ConnectionNumber, SlotKey};
 use crate::lazy_box::{Empty, LazyBox};
 use crate::time::Instant;
 
+/// The last instant: never.
+const LAST: Instant = Instant::from_nanos(u64::MAX);
+
 /// The pending requests of this side, in creation order, with their deadlines.
 ///
 /// `O` identifies the receiver of the response and its purpose; this type does not inspect it. Timers run on a clock
@@ -382,14 +385,16 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// Returns the time of the first poll.
+    /// Returns the time of the first poll. A poll at the last instant is never due: one that is scheduled again then
+    /// would be due at once, without end.
     pub(crate) fn next_poll(&self) -> Option<Instant> {
-        self.few.polls.first().map(|(at, _)| at)
+        self.few.polls.first().map(|(at, _)| at).filter(|at| *at < LAST)
     }
 
     /// Removes and returns the next request whose poll is due, or that is to be sent again.
     pub(crate) fn take_poll(&mut self, now: Instant) -> Option<SlotKey> {
-        while let Some((_, index)) = self.few.polls.first().filter(|(at, _)| *at <= now) {
+        while self.next_poll().is_some_and(|at| at <= now) {
+            let (_, index) = self.few.polls.first()?;
             self.few.polls.clear(index);
             if let Some(place) = self.requests.place_of(index) {
                 return Some(place);

@@ -240,3 +240,14 @@ fn undated_requests_are_dated_later() {
     outgoing.remove(without, Ending::Answered);
     assert_eq!(outgoing.checked_timers(without), (false, false, false));
 }
+
+/// A poll that is scheduled again whenever it is due ends, also at the last instant.
+#[test]
+fn a_poll_at_the_last_instant_is_never_due() {
+    let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
+    let place = outgoing.insert(Patience::default(), None, |_| {});
+    outgoing.poll_at(place, Instant::from_nanos(u64::MAX - 1));
+    assert_eq!(outgoing.take_poll(LAST), Some(place));
+    outgoing.poll_at(place, LAST + Duration::from_secs(1));
+    assert_eq!((outgoing.next_poll(), outgoing.take_poll(LAST)), (None, None));
+}
