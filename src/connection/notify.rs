@@ -112,6 +112,8 @@ pub(super) fn audience<C: Recycle>(
     let (session, lifecycle) = (&messages.session, &messages.lifecycle);
     if let Some(id) = related {
         match messages.incoming.table.get(id.0) {
+            // The request was cancelled together with another one of the same id.
+            Some(exchange) if exchange.marked => return Audience::Gone,
             Some(exchange) if exchange.rules().requests_are_self_contained => {
                 return Audience::Exchange(id);
             }

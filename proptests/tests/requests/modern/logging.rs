@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use mcp_sansio::capability::Capability;
+use mcp_sansio::config::DuplicateIds;
 use mcp_sansio::error::{NotAllowed, NotifyError};
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{LogParams, LoggingLevel, method};
 use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::subscription::{Delivery, Log};
-use mcp_sansio::{IncomingId, RespondError, Revision};
-use mcp_sansio_proptests::ServerSide;
+use mcp_sansio::{IncomingId, RespondError, Revision, ServerEvent};
+use mcp_sansio_proptests::{ServerSide, config};
 
 use crate::modern::kit::*;
 
@@ -254,4 +255,23 @@ fn a_closed_connection_takes_no_notification_about_a_request() {
     assert_eq!(notify(&mut side), Ok(Delivery::NotWanted));
     side.server.close();
     assert_eq!(notify(&mut side), Err(NotifyError::Closed));
+}
+
+/// A cancellation ends all requests of its id, also those whose event has not been returned yet. Proves M-CANC-06.
+#[test]
+fn nothing_is_logged_about_the_twin_of_a_cancelled_request() {
+    let mut config = config::server_of_both_eras();
+    config.connection.duplicate_ids = DuplicateIds::Serve;
+    let mut side = ServerSide::with(config);
+    let call = call_at("1", LoggingLevel::Debug);
+    let twins = [side.request(&call), side.request(&call)];
+    let cancelled = side.receive(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+    );
+    assert!(matches!(cancelled, Some(ServerEvent::Cancelled(_))), "{cancelled:?}");
+    for id in twins {
+        assert_eq!(log(&mut side, LoggingLevel::Error, id), Delivery::NotWanted);
+        assert_eq!(notify(&mut side, LoggingLevel::Error, id), Delivery::NotWanted);
+    }
+    assert_eq!(side.sent(), [""; 0]);
 }
