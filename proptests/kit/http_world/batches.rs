@@ -24,7 +24,7 @@ impl HttpWorld {
                 let arguments = Raw::from_serialize(&arguments).unwrap();
                 let params = CallToolParams::with("tool", arguments);
                 let call = batch.call_method("tools/call", &params, CallOptions::new())?;
-                made.push((call, Call::of(work)));
+                made.push((call, Call::of(work, now)));
             }
             if (kind / 4).is_multiple_of(2) {
                 batch.notify_method("notifications/x", &json!({ "secret": secret }))?;

@@ -12,7 +12,7 @@ use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, TaskPa
 use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientEvent, ConnectionNumber, ErrorCode, Frames,
-    IncomingId, Outcome, Phase, Principal,
+    IncomingId, Instant, Outcome, Phase, Principal,
 };
 use serde_json::json;
 
@@ -51,6 +51,10 @@ pub(super) struct SimulatedClient {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Call {
     pub(super) has_ended: bool,
+    /// Whether it has ended with a result.
+    has_result: bool,
+    /// The time at which it was made, if it calls a tool.
+    pub(super) made: Instant,
     /// The work that the call asks for, if it calls a tool.
     pub(super) work: Option<Work>,
     /// The task that the call has become.
@@ -63,8 +67,8 @@ pub(super) struct Call {
 
 impl Call {
     /// A call that asks for this work.
-    pub(super) fn of(work: Work) -> Self {
-        Self { work: Some(work), ..Self::default() }
+    pub(super) fn of(work: Work, made: Instant) -> Self {
+        Self { work: Some(work), made, ..Self::default() }
     }
 }
 
@@ -107,6 +111,11 @@ impl SimulatedClient {
     /// Whether a call has ended.
     pub(super) fn has_ended(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(|call| call.has_ended)
+    }
+
+    /// Whether a call has ended with a result.
+    pub(super) fn has_result(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|call| call.has_result)
     }
 
     /// Records the outcome of a call, which must be its only one. Returns the call.
@@ -242,7 +251,7 @@ impl HttpWorld {
         let made = machine.call::<method::CallTool>(&params, options, now, transport);
         if let Ok(call) = made {
             self.works += 1;
-            calls.insert(call, Call::of(work));
+            calls.insert(call, Call::of(work, now));
         }
     }
 
@@ -279,6 +288,8 @@ impl HttpWorld {
         match event {
             ClientEvent::CallEnded(ended) => {
                 let call = one.ended(ended.call)?.clone();
+                let has_result = matches!(ended.outcome, Outcome::Result(_));
+                one.calls.entry(ended.call).or_default().has_result = has_result;
                 if let Outcome::Task(_) = &ended.outcome {
                     // The client has lost its session, and continues the task in the next one.
                     one.calls.entry(ended.call).or_default().ticket = call.ticket;
@@ -420,6 +431,7 @@ impl HttpWorld {
     /// Ends everything, and checks that nothing is left.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         self.recover()?;
+        self.check_service()?;
         for client in &mut self.clients {
             client.machine.shut_down(std::time::Duration::ZERO, self.now);
         }

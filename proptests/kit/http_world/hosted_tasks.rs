@@ -11,7 +11,8 @@ use mcp_sansio::task::{
     NewTask, Status, TaskCall, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig,
 };
 use mcp_sansio::{
-    ClientRequest, ConnectionNumber, ErrorCode, Instant, Outcome, Principal, Request, RespondError,
+    Cause, ClientRequest, ConnectionNumber, ErrorCode, Instant, Outcome, Principal, Request,
+    RespondError,
 };
 use serde::Deserialize;
 
@@ -379,6 +380,27 @@ impl HttpWorld {
                 let is_of_session = self.clients[client].principal == Principal::default();
                 let is_kept = |task| hosted.keeps(task, self.now);
                 !call.ticket.as_ref().is_some_and(is_kept) || (call.is_resumed && is_of_session)
+            }
+            Outcome::TimedOut(_) => {
+                let timeouts = &self.clients[client].machine.config().connection.timeouts;
+                let first = [timeouts.idle, timeouts.total, timeouts.person];
+                first.into_iter().flatten().any(|timeout| call.made + timeout <= self.now)
+            }
+            // Both sides are correct, and nothing changes the bytes of a message.
+            Outcome::Malformed { .. } | Outcome::Truncated { .. } | Outcome::InputRequired(_) => {
+                false
+            }
+            Outcome::TransportFailed(_) => self.features.fails_calls(),
+            // The application of the server refuses calls by this text. A tool may need a task, too.
+            Outcome::PeerError(error) => {
+                error.message.to_str() == format!("no {}", work.secret)
+                    || self.features.tasks
+                    || self.features.fails_calls()
+            }
+            Outcome::Closed(cause) => {
+                // A session ends early if its client takes long to read the first response.
+                matches!(cause, Cause::ShutDown | Cause::DrainDeadline | Cause::SessionLost)
+                    || self.features.fails_calls()
             }
             _ => true,
         };

@@ -13,6 +13,7 @@ mod refusals;
 mod replays;
 mod secrets;
 mod server_side;
+mod service;
 mod setup;
 mod step;
 mod strangers;

@@ -83,6 +83,21 @@ impl Features {
         }
     }
 
+    /// Whether a call can fail: a connection breaks, a limit is reached, or a session or a task is gone.
+    pub(super) const fn fails_calls(self) -> bool {
+        self.breaks
+            || self.early_ends
+            || self.refusals
+            || self.replays
+            || self.pings
+            || self.authorization
+            || self.limits
+            || self.task_limits
+            || self.short_sessions
+            || self.several_clients
+            || self.leaps
+    }
+
     /// Whether a step belongs to the features of the run.
     pub(super) const fn allow(self, step: Step) -> bool {
         match step {
@@ -183,7 +198,10 @@ impl ClientSetup {
         }
         let account = features.authorization.then(|| account(identity));
         let principal = account.as_deref().map_or_else(|| Principal::new(identity), principal_of);
-        Self { config, one_stream: OneStream::Never, principal, account }
+        // Requests that are refused on their way look like those of a server that has only HTTP+SSE.
+        let is_refused = features.refusals && identity.is_multiple_of(2);
+        let one_stream = if is_refused { OneStream::Fallback } else { OneStream::Never };
+        Self { config, one_stream, principal, account }
     }
 }
 
