@@ -33,7 +33,7 @@ fn pages_cover_the_list_once() {
     assert_eq!(walk(Pager::new(2), &[]), [[0_u32; 0]; 1], "an empty list has one page");
 }
 
-/// Proves L-PAGE-09, L-ERR-20, L-RACE-22 for the server: a cursor that is not of this list is refused.
+/// Proves L-PAGE-09: a cursor that is not of this list is refused.
 #[test]
 fn only_cursors_of_this_list_are_cursors() {
     let list: Vec<u32> = (0..10).collect();

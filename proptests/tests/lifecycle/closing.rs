@@ -9,7 +9,8 @@ use mcp_sansio::error::{
 use mcp_sansio::event::{CancelCause, Expiry};
 use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
-    CallError, CallOptions, Cause, ClientEvent, Outcome, Phase, RespondError, Revision, ServerEvent,
+    CallError, CallOptions, Cause, ClientEvent, ConnectionNumber, Outcome, Phase, RespondError,
+    Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -50,7 +51,7 @@ fn every_call_ends_once_when_the_peer_dies() {
     assert_eq!(side.sent(), [""; 0], "the call of which nothing had left is gone");
 }
 
-/// Proves L-LIFE-29, L-RACE-32.
+/// Proves L-LIFE-29.
 #[test]
 fn nothing_happens_after_the_end() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);
@@ -76,6 +77,38 @@ fn nothing_happens_after_the_end() {
     assert_eq!(side.elapse(10_000_000), []);
     assert_eq!(side.sent(), [""; 0]);
     assert!(side.client.connect(side.now, &mut side.out).is_err());
+}
+
+/// Proves L-RACE-32: the handles and the responses of a connection have no effect on the next one, whose requests have
+/// the same ids.
+#[test]
+fn nothing_of_a_connection_reaches_the_next_one() {
+    let mut side = ClientSide::ready(Revision::V2025_06_18);
+    let call = side.call("a");
+    let inbound = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"a"}"#]);
+    side.client.disconnected(Cause::ReadFailed, side.now);
+    _ = side.outcomes();
+    let late = r#"{"jsonrpc":"2.0","id":2,"result":{"old":1}}"#;
+
+    let mut next = ClientSide::with(side.client.config().clone());
+    next.client = side.client.reconnect(ConnectionNumber::new(1));
+    next.client.connect(next.now, &mut next.out).unwrap();
+    let session = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+    assert!(matches!(next.receive(session), Some(ClientEvent::Connected(_))));
+    _ = next.sent();
+    let again = next.call("a");
+    assert_eq!(next.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"a"}"#]);
+    assert_ne!(again, call);
+    let stale = Err(RespondError::Stale);
+    assert_eq!(next.client.respond(inbound, &(), &mut next.out), stale);
+    assert_eq!(next.client.cancel(call, None, &mut next.out), Err(CancelError::NotInFlight));
+    assert_eq!(side.receive(late), None, "the old machine ignores its own late response");
+    assert_eq!(next.sent(), [""; 0]);
+    let event = next.receive(r#"{"jsonrpc":"2.0","id":2,"result":{"new":1}}"#).unwrap();
+    let ClientEvent::CallEnded(over) = event else { panic!("{event:?}") };
+    let Outcome::Result(result) = &over.outcome else { panic!("{over:?}") };
+    assert_eq!((over.call, result.as_json()), (again, r#"{"new":1}"#));
 }
 
 /// Pain 13: a failed write ends the calls; later input is ignored.

@@ -23,7 +23,7 @@ fn violation(event: Option<ServerEvent<'static>>) -> Option<ViolationKind> {
     }
 }
 
-/// Proves L-LIFE-03, L-VER-03, L-VER-13, L-LIFE-32, L-LIFE-13, L-LIFE-33.
+/// Proves L-LIFE-03, L-VER-03, L-VER-13, L-LIFE-32, L-LIFE-13, L-LIFE-33, L-RACE-15.
 #[test]
 fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
     let mut config = config::bare_server();

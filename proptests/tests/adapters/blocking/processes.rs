@@ -59,7 +59,8 @@ fn a_server_that_goes_by_itself_is_not_killed() {
     assert_eq!(status.code(), Some(7));
 }
 
-/// Pain 83: a server that ignores the end of its input is asked to terminate, then killed. Proves M-STDIO-08.
+/// Pain 83: a server that ignores the end of its input is asked to terminate, then killed. Proves
+/// L-LIFE-30, M-STDIO-08.
 #[test]
 fn a_server_that_does_not_go_is_made_to() {
     use std::os::unix::process::ExitStatusExt;

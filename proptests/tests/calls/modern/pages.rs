@@ -109,7 +109,7 @@ fn a_list_that_changes_is_begun_anew() {
     assert!(matches!(event, Some(ClientEvent::CallEnded(end)) if end.call == plain && !end.stale));
 }
 
-/// A cursor becomes invalid once, and again.
+/// A cursor becomes invalid once, and again. Proves L-RACE-22 for the client.
 #[test]
 fn a_list_whose_cursor_dies_is_begun_anew_once() {
     let mut side = connected();

@@ -77,7 +77,7 @@ fn a_page_is_never_empty() {
     on_both!(check);
 }
 
-/// Proves L-PAGE-09, L-TASK-61: a cursor is valid only if this list issued it to this requestor; otherwise it is
+/// Proves L-PAGE-09, L-ERR-20, L-TASK-61: a cursor is valid only if this list issued it to this requestor; otherwise it is
 /// refused.
 #[test]
 fn a_list_knows_its_own_cursors() {
