@@ -353,7 +353,7 @@ impl Dispatcher {
             Owner::Interest => {
                 _ = self.serving.calls.take_out(call);
                 let is_granted = matches!(answer.outcome, Outcome::Result(_));
-                self.serving.calls.in_sessions().request_ended(call, is_granted);
+                self.serving.calls.in_sessions().request_ended(call, Some(is_granted));
                 None
             }
             Owner::TaskInput(_) => {

@@ -104,13 +104,14 @@ impl InSessions<'_> {
         })
     }
 
-    /// Handles the end of a request about a resource, after the request has left the table.
-    pub(super) fn request_ended(&mut self, asked: CallId, is_granted: bool) {
+    /// Handles the end of a request about a resource, after the request has left the table. `None`: the server has not
+    /// answered in time, and may be subscribed.
+    pub(super) fn request_ended(&mut self, asked: CallId, is_granted: Option<bool>) {
         work!(self.index.orphaned.len());
         let orphan = self.index.orphaned.iter().position(|orphan| orphan.call == asked);
         if let Some(at) = orphan {
             let orphan = self.index.orphaned.remove(at);
-            if is_granted || orphan.is_subscribed {
+            if is_granted != Some(false) || orphan.is_subscribed {
                 self.index.unwanted.push_back(orphan.uri);
             }
             return;
@@ -126,9 +127,9 @@ impl InSessions<'_> {
         let Some(at) = at else { return };
         let AskedResource { uri, is_subscribed, .. } = in_session.asked.remove(at);
         let is_open = in_session.asked.is_empty();
-        if is_granted {
+        if is_granted == Some(true) {
             in_session.granted.resources.insert(uri, ());
-        } else if is_subscribed {
+        } else if is_subscribed || is_granted.is_none() {
             // `unsubscribe_unwanted` checks whether another subscription wants it.
             self.index.unwanted.push_back(uri);
         }

@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::call_capacity::forget_abandoned;
 use super::call_cx::Next;
 use super::call_state::CallState;
+use super::cancel::Cancellation;
 use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::dispatcher::Dispatcher;
@@ -206,8 +207,11 @@ impl Dispatcher {
                 }
                 Owner::Interest => {
                     _ = calls.leave(call);
-                    calls.messages.drop(cx, call, GivenUp::TimedOut, None);
-                    calls.in_sessions().request_ended(call, false);
+                    let dropped = calls.messages.drop(cx, call, GivenUp::TimedOut, None);
+                    // A server that has the request may be subscribed.
+                    let is_granted = (dropped == Cancellation::Withdrawn).then_some(false);
+                    calls.in_sessions().request_ended(call, is_granted);
+                    calls.in_sessions().unsubscribe_unwanted(cx);
                     if let Some(elapsed) = self.next_outcome(cx) {
                         return Some(elapsed);
                     }

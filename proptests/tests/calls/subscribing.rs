@@ -5,8 +5,8 @@ use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
-    CallId, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber, Era, Revision, RevisionSet,
-    ServerEvent,
+    CallId, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber, Era, Instant, Revision,
+    RevisionSet, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -603,5 +603,28 @@ fn a_resource_is_unsubscribed_from_whatever_the_order_of_cancelling() {
         let nothing = r#"granted {} not {"resourceSubscriptions":["x:y"]}"#.to_owned();
         assert_eq!(subscription_updates(&mut side), [(second, nothing)]);
         assert_eq!(side.sent(), [about(6, "unsubscribe")]);
+    }
+}
+
+/// A request that times out may have reached the server. One that has not left has not.
+#[test]
+fn a_resource_is_unsubscribed_from_after_a_timeout() {
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    for is_sent in [true, false] {
+        let mut side = ClientSide::ready(LATEST);
+        let call = subscribing(&mut side, &filter);
+        if is_sent {
+            assert_eq!(side.sent(), [about(3, "subscribe")]);
+        }
+        let timeout = side.client.config().connection.timeouts.acknowledgement.unwrap();
+        let events = side.elapse(timeout.as_millis() as u64);
+        let [ClientEvent::Subscription(update)] = &events[..] else { panic!("{events:?}") };
+        let nothing = r#"granted {} not {"resourceSubscriptions":["x:y"]}"#;
+        assert_eq!((update.call, &*in_words(&update.news)), (call, nothing));
+        assert!(side.client.poll_timeout() != Some(Instant::EPOCH), "nothing is due");
+        let cancelled =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
+        let sent = [cancelled.to_owned(), about(4, "unsubscribe")];
+        assert_eq!(side.sent(), if is_sent { &sent[..] } else { &[] });
     }
 }
