@@ -106,14 +106,19 @@ impl Wire {
             if message.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
                 return Err(broken(Promise::Order, "not JSON-RPC 2.0", text));
             }
-            match (message.id, message.method) {
-                (Some(id), None) => self.answered(name(id), text)?,
-                (Some(id), Some(_)) => self.asks(name(id), text)?,
-                (None, Some(_)) => {
+            let response = (message.result.is_some(), message.error.is_some());
+            match (message.id, message.method, response) {
+                (Some(id), None, (true, false) | (false, true)) => self.answered(name(id), text)?,
+                (Some(id), Some(_), (false, false)) => self.asks(name(id), text)?,
+                (None, Some(_), (false, false)) => {
                     self.check_notification(&message.params(), message.method, text)?
                 }
                 // An error without an id, which some configurations send.
-                (None, None) => {}
+                (None, None, (false, true)) => {}
+                _ => {
+                    let kinds = "not a request, a notification or a response";
+                    return Err(broken(Promise::Order, kinds, text));
+                }
             }
         }
         Ok(())
