@@ -216,9 +216,19 @@ fn promise_6_bytes_are_bounded() {
             let call = format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"a":"{text}"}}}}"#
             );
+            let before = side.server.in_flight().counts().kept_bytes;
+            // A request counts as its message, and as much again.
+            let needed = before + 2 * call.len();
             match side.receive(&call) {
-                Some(ServerEvent::Request(request)) => open.push(request.id),
-                Some(ServerEvent::Violation(violation)) => assert!(violation.answered),
+                Some(ServerEvent::Request(request)) => {
+                    let kept = side.server.in_flight().counts().kept_bytes;
+                    assert_eq!(kept, needed, "seed {seed}");
+                    open.push(request.id);
+                }
+                Some(ServerEvent::Violation(violation)) => {
+                    assert!(violation.answered);
+                    assert!(most < needed, "seed {seed}: {before} bytes, and {} more", call.len());
+                }
                 other => panic!("{other:?}"),
             }
             if choices.one_in(3) && !open.is_empty() {
@@ -230,6 +240,7 @@ fn promise_6_bytes_are_bounded() {
         }
         open.into_iter().for_each(|id| side.respond(id, "{}"));
         assert_eq!(side.server.in_flight().counts().kept_bytes, 0, "seed {seed}");
+        _ = side.request(r#"{"jsonrpc":"2.0","id":100,"method":"x/work"}"#);
     }
 }
 
