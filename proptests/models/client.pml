@@ -159,7 +159,7 @@ inline settle_client() {
         fi;
         expire();
         if
-        :: client_phase == DRAINING && (CLIENT_IS_QUIET || client_deadline == 0) -> end_client()
+        :: client_phase == DRAINING && MUTATE != 22 && (CLIENT_IS_QUIET || client_deadline == 0) -> end_client()
         :: else
         fi
     fi
