@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::json::{Envelope, Member, Raw};
+use mcp_sansio::error::ViolationKind;
+use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
 use mcp_sansio::model::{Content, List, Tool};
-use mcp_sansio::{ClientRequest, Framing, Instant, Outbox, Server, ServerEvent};
+use mcp_sansio::{
+    ClientRequest, Frames, Framing, Instant, Limits, Outbox, Revision, Server, ServerEvent,
+};
 use serde::Serialize;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::config;
+use crate::{ServerSide, config};
 
 /// Whether serde_json accepts the text as JSON.
 pub fn serde_accepts(text: &[u8]) -> bool {
@@ -106,6 +109,59 @@ pub fn check_text<T: Serialize + ?Sized>(value: &T) {
     if raw.as_json().contains('\n') {
         assert_eq!(line.as_json(), text, "without its white space it is the same");
     }
+    // Here, no white space precedes a string.
+    let raw = Raw::try_from(format!("[{text}\n]")).expect("JSON");
+    let line = Raw::from_serialize(&raw).expect("JSON");
+    assert_eq!(line.as_json(), format!("[{text}]"), "{text}");
+}
+
+/// Returns the number of levels of a valid text.
+fn levels(text: &str) -> usize {
+    let (mut open, mut most, mut is_string, mut bytes) = (0_usize, 0, false, text.bytes());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if is_string => _ = bytes.next(),
+            b'"' => is_string = !is_string,
+            b'[' | b'{' if !is_string => open += 1,
+            b']' | b'}' if !is_string => open -= 1,
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
+}
+
+/// Checks that exactly the messages that nest deeper than the limit are refused, and that their ids are found, which
+/// are the last member.
+pub fn check_depth(value: &str, depth: u8) {
+    for params in [value.to_owned(), format!(r#"{{"name":"t","arguments":{value}}}"#)] {
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":7}}"#);
+        let envelope = Envelope::scan(text.as_bytes(), depth);
+        let kind = envelope.defect().map(|defect| defect.kind());
+        let is_too_deep = usize::from(depth) < levels(&text);
+        assert_eq!(kind, is_too_deep.then_some(JsonErrorKind::TooDeep), "{depth} of {text}");
+        assert_eq!(envelope.get(Member::Id), Some("7"), "{depth} of {text}");
+    }
+}
+
+/// Checks that a batch comes apart into its elements, unless it has none or too many.
+pub fn check_batch(elements: &[String], most: u32) {
+    let text = format!("[{}]", elements.join(" , "));
+    let mut limits = Limits::default();
+    limits.batch_elements = most;
+    let frames: Vec<_> = Frames::of(text.as_bytes(), &limits).collect();
+    if (1..=most as usize).contains(&elements.len()) {
+        let parts: Vec<&[u8]> = frames.iter().map(|frame| frame.bytes()).collect();
+        let expected: Vec<&[u8]> = elements.iter().map(String::as_bytes).collect();
+        assert_eq!(parts, expected, "{most} of {text}");
+    } else {
+        assert_eq!(frames.len(), 1, "{most} of {text}");
+        let mut side = ServerSide::ready(Revision::V2025_03_26);
+        let event = side.server.receive(frames[0], side.now, &mut side.out);
+        let Some(ServerEvent::Violation(violation)) = event else { panic!("{event:?}: {text}") };
+        let kinds = [ViolationKind::EmptyBatch, ViolationKind::LongBatch];
+        assert!(kinds.contains(&violation.kind), "{violation:?}: {text}");
+    }
 }
 
 /// Checks that the elements of a list, decoded from scanned text, equal those of serde_json: as any value, as text,
@@ -160,12 +216,15 @@ pub fn check_value(text: &str) {
 }
 
 /// Checks that lookups in the arguments of a call, an object, find exactly the members that serde_json finds.
-pub fn check_arguments(object: &str) {
+///
+/// `others` members that MCP does not know precede them.
+pub fn check_arguments(object: &str, others: usize) {
     if object.contains(['\n', '\r']) {
         return;
     }
     // The last of several `arguments` counts, and an escaped key has the same name.
-    check_arguments_of(object, &format!(r#""arguments":{object}"#));
+    let others: String = (0..others).map(|number| format!(r#""o{number}":0,"#)).collect();
+    check_arguments_of(object, &format!(r#"{others}"arguments":{object}"#));
     check_arguments_of(object, &format!(r#""arguments":{{"q":0,"r":[1]}},"arguments":{object}"#));
     check_arguments_of(
         object,

@@ -1,6 +1,7 @@
 //! Oracles that fuzz targets, properties and the simulation share. Each takes bytes or steps, and panics if the code
 //! under test differs from a slow and simple reference.
 
+pub mod calls;
 pub mod challenges;
 pub mod frames;
 pub mod http;

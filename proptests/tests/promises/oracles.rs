@@ -49,6 +49,12 @@ fn reused_client_metadata_keeps_its_meaning() {
     seeds().for_each(|seed| oracles::repeated::check_repeated(&mut Choices::seeded(seed)));
 }
 
+/// A call is judged as in any other form, although the usual form takes a short path.
+#[test]
+fn usual_calls_are_judged_like_others() {
+    seeds().for_each(|seed| oracles::calls::check_call(&mut Choices::seeded(seed)));
+}
+
 /// A server responds to any sequence of HTTP requests in order, and keeps nothing.
 #[test]
 fn any_request_of_http_is_answered_in_order() {

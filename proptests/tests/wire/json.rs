@@ -2,8 +2,8 @@
 
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
 use mcp_sansio_proptests::oracles::json::{
-    check_arguments, check_elements, check_envelope, check_object, check_text, check_value,
-    serde_accepts, we_accept,
+    check_arguments, check_batch, check_depth, check_elements, check_envelope, check_object,
+    check_text, check_value, serde_accepts, we_accept,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -127,11 +127,33 @@ proptest! {
     }
 
     #[test]
-    fn arguments_are_found_where_a_slow_parser_finds_them(text in envelope(), value in value()) {
-        check_arguments(&text);
+    fn arguments_are_found_where_a_slow_parser_finds_them(
+        text in envelope(),
+        value in value(),
+        others in 0..12_usize,
+    ) {
+        check_arguments(&text, others);
         if value.is_object() {
-            check_arguments(&value.to_string());
+            check_arguments(&value.to_string(), others);
         }
+    }
+
+    #[test]
+    fn json_numbers_match_serde_json(text in "-?0?[-+0-9.eE]{1,4}") {
+        prop_assert_eq!(we_accept(text.as_bytes()), serde_accepts(text.as_bytes()), "{}", text);
+    }
+
+    #[test]
+    fn json_depth_is_counted_exactly(value in value(), depth in 1..9_u8) {
+        check_depth(&value.to_string(), depth);
+    }
+
+    #[test]
+    fn json_batches_have_the_elements_of_their_text(
+        elements in prop::collection::vec(value().prop_map(|value| value.to_string()), 0..6),
+        most in 1..5_u32,
+    ) {
+        check_batch(&elements, most);
     }
 
     #[test]
