@@ -75,6 +75,8 @@ impl InSessions<'_> {
         let has_room = has_room(self.below, self.index, cx);
         let mut order = self.below.order(cx, method, Owner::Interest, options, has_room)?;
         let call = self.below.ask(cx, &mut order, method, &UriParams::new(uri))?;
+        // The subscription itself does not delay the end of the connection either.
+        self.below.outgoing.set_quiet(call.0);
         make_room(self.below, self.index, cx);
         Ok(call)
     }

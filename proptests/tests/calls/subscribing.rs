@@ -1,12 +1,14 @@
 //! One interface for subscriptions in both eras: in a session the machine emulates the missing parts.
 
+use std::time::Duration;
+
 use mcp_sansio::call::Cancellation;
 use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{
-    CallId, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber, Era, Instant, Revision,
-    RevisionSet, ServerEvent,
+    CallId, Cause, ClientConfig, ClientEvent, ClientRequest, ConnectionNumber, Era, Instant,
+    Revision, RevisionSet, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -232,7 +234,7 @@ fn subscriptions_are_reopened_after_a_reconnect() {
         let own = both.subscribe(&SubscriptionFilter::new().with_resource("a:1"));
         let received: Vec<CallId> = both.take_updates().into_iter().map(|(call, _)| call).collect();
         assert_eq!(received, [automatic, own]);
-        let cause = mcp_sansio::Cause::EndOfInput;
+        let cause = Cause::EndOfInput;
         both.client.client.disconnected(cause, both.client.now);
         both.settle();
         let lost = format!("lost: {cause}");
@@ -475,7 +477,7 @@ fn a_subscription_does_not_hold_up_the_end() {
         let call = both.subscribe(&SubscriptionFilter::new().with_tools());
         both.take_updates();
         let ClientSide { client, out, now, .. } = &mut both.client;
-        client.shut_down(std::time::Duration::from_secs(60), *now);
+        client.shut_down(Duration::from_secs(60), *now);
         let mut delivered = Vec::new();
         while let Some(event) = client.handle_timeout(*now, out) {
             delivered.push(match event {
@@ -517,8 +519,8 @@ fn a_level_that_cannot_be_set_changes_nothing() {
 fn the_end_of_the_connection_follows_the_notifications_before_it() {
     const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let ends: [fn(&mut ClientSide); 2] = [
-        |side| side.client.disconnected(mcp_sansio::Cause::EndOfInput, side.now),
-        |side| side.client.shut_down(std::time::Duration::from_secs(1), side.now),
+        |side| side.client.disconnected(Cause::EndOfInput, side.now),
+        |side| side.client.shut_down(Duration::from_secs(1), side.now),
     ];
     for (end, cause) in
         ends.into_iter().zip(["the peer ended the connection", "the connection was shut down"])
@@ -627,4 +629,21 @@ fn a_resource_is_unsubscribed_from_after_a_timeout() {
         let sent = [cancelled.to_owned(), about(4, "unsubscribe")];
         assert_eq!(side.sent(), if is_sent { &sent[..] } else { &[] });
     }
+}
+
+/// A client that shuts down waits for no response about a resource.
+#[test]
+fn pending_requests_of_a_subscription_hold_up_no_shutdown() {
+    let mut side = ClientSide::ready(LATEST);
+    let call = subscribing(&mut side, &SubscriptionFilter::new().with_resource("x:y"));
+    assert_eq!(side.sent(), [about(3, "subscribe")]);
+    side.client.shut_down(Duration::from_secs(60), side.now);
+    let cause = Cause::ShutDown;
+    let [ClientEvent::Draining { .. }, ClientEvent::Subscription(update), closed] =
+        &side.outcomes()[..]
+    else {
+        panic!("draining, then the end of the subscription, then that of the connection")
+    };
+    assert_eq!((update.call, closed), (call, &ClientEvent::Closed { cause }));
+    assert!(matches!(update.news, SubscriptionNews::Ended(SubscriptionEnd::Lost(_))));
 }
