@@ -9,20 +9,24 @@ fn frames(bytes: &[u8], limits: &Limits, chunk: &mut dyn FnMut() -> usize) -> Ve
     let mut frames = Vec::new();
     let mut rest = bytes;
     let meter = WorkMeter::start();
-    loop {
-        let taken = inbox.feed(&rest[..rest.len().min(chunk())]);
-        rest = &rest[taken..];
-        if rest.is_empty() {
-            inbox.finish();
-        }
-        while let Some(frame) = inbox.next() {
+    let mut drain = |inbox: &mut Inbox| {
+        loop {
+            let is_finished = inbox.is_finished();
+            let Some(frame) = inbox.next() else { break };
+            assert!(!is_finished, "it goes on: {}", bytes.escape_ascii());
             frames.push(frame.bytes().to_vec());
         }
-        if inbox.is_finished() && rest.is_empty() {
-            assert_eq!(meter.check(bytes.len()), Ok(()), "{}", bytes.escape_ascii());
-            return frames;
-        }
+    };
+    while !rest.is_empty() {
+        let taken = inbox.feed(&rest[..rest.len().min(chunk())]);
+        rest = &rest[taken..];
+        drain(&mut inbox);
     }
+    inbox.finish();
+    drain(&mut inbox);
+    assert!(inbox.is_finished(), "it never ends: {}", bytes.escape_ascii());
+    assert_eq!(meter.check(bytes.len()), Ok(()), "{}", bytes.escape_ascii());
+    frames
 }
 
 /// Returns the lines. Lines with an array are not supported, because an inbox splits them.

@@ -19,12 +19,13 @@ fn every_line_comes_out_once() {
         let mut choices = Choices::seeded(seed);
         let mut bytes = Vec::new();
         for _ in 0..choices.below(12) {
-            match choices.below(6) {
+            match choices.below(7) {
                 0 => bytes.extend(hostile::to_server(&mut choices).bytes()),
                 1 => bytes.extend((0..choices.below(30)).map(|_| choices.below(256) as u8)),
                 2 => bytes.extend(b"\xef\xbb\xbf"),
                 3 => bytes.extend(b" \t\r"),
                 4 => bytes.extend(b"{\"a\":1}\r"),
+                5 => bytes.extend(vec![b' '; choices.below(300) as usize]),
                 _ => bytes.extend(vec![b'x'; choices.below(300) as usize]),
             }
             if !choices.one_in(4) {
