@@ -583,7 +583,7 @@ fn a_resource_that_is_refused_to_the_last_subscription_is_unsubscribed_from() {
 
 /// The same if the first subscription is cancelled before it is granted, and if another one replaces a granted one.
 #[test]
-fn a_resource_is_unsubscribed_from_whatever_the_order_of_cancelling() {
+fn a_resource_is_unsubscribed_from_in_any_order_of_cancellations() {
     let filter = SubscriptionFilter::new().with_resource("x:y");
     let refused = r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"no"}}"#;
     for is_granted_first in [false, true] {
