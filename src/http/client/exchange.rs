@@ -132,6 +132,15 @@ impl Exchange {
         one.into_iter().chain(many.iter().map(|id| &**id))
     }
 
+    /// Whether the exchange carries messages of this side in a session.
+    pub(super) const fn sends_in_session(&self) -> bool {
+        self.in_session
+            && matches!(
+                self.purpose,
+                Purpose::Request(_) | Purpose::Batch(_) | Purpose::Notice { .. }
+            )
+    }
+
     /// Whether the exchange carries a batch, and every call of it has ended.
     pub(super) fn is_batch_without_calls(&self) -> bool {
         matches!(&self.purpose, Purpose::Batch(batch) if batch.calls().is_empty())

@@ -10,7 +10,8 @@ use super::response::{answers, each_answered, failure};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
 use crate::connection::{
-    ExchangeEnd, Received, Route, TransportError, TransportFailure, TransportFailureKind,
+    ExchangeEnd, Received, Route, TransportError, TransportErrorKind, TransportFailure,
+    TransportFailureKind,
 };
 use crate::handle::CallId;
 use crate::http::{Headers, SseEvent};
@@ -34,8 +35,10 @@ impl ClientTransport {
         let known = self.requests.exchanges.get_mut(&exchange)?;
         known.has_head = true;
         let is_fine = (200..300).contains(&status);
+        let is_accepted = is_fine && known.sends_in_session();
         if is_fine && known.is_batch_without_calls() {
             self.requests.exchanges.remove(&exchange);
+            self.requests.end_suspension();
             return None;
         }
         let form = Form::of(known, status, headers, is_streamable, most_bytes);
@@ -58,6 +61,9 @@ impl ClientTransport {
         }
         if opens && is_streamable {
             self.requests.session.open(headers, now);
+        }
+        if is_accepted {
+            self.requests.end_suspension();
         }
         if completes
             && is_fine
@@ -138,6 +144,12 @@ impl ClientTransport {
                 return self.refused(&mut reader, refusal, now).and_then(Step::without_message);
             }
             None => {}
+        }
+        let is_unauthorized =
+            cause.as_ref().is_some_and(|cause| cause.kind() == TransportErrorKind::Authorization);
+        if is_unauthorized && known.purpose == Purpose::Standalone {
+            self.requests.suspend(exchange);
+            return None;
         }
         if known.has_head || known.resumption.has_event() {
             return self.broke_off(exchange, cause, now);

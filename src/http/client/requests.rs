@@ -24,6 +24,8 @@ pub(super) struct Requests {
     pub(super) session: Session,
     pub(super) transport: Transport,
     pub(super) exchanges: ExchangeTable,
+    /// The event stream of the session, while the client is not authorized to request it.
+    pub(super) suspended: Option<Exchange>,
     next_number: u64,
     actions: VecDeque<Action>,
 }
@@ -34,6 +36,7 @@ impl Requests {
             session: Session::default(),
             transport: Transport::new(config.one_stream),
             exchanges: ExchangeTable::default(),
+            suspended: None,
             next_number: 0,
             actions: VecDeque::new(),
             config,
@@ -103,6 +106,7 @@ impl Requests {
 
     /// Aborts every exchange.
     pub(super) fn abort_all(&mut self) {
+        self.suspended = None;
         while let Some(exchange) = self.exchanges.keys().next().copied() {
             self.abort(exchange);
         }

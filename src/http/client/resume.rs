@@ -26,7 +26,13 @@ impl Requests {
         if self.exchanges.get(&number).is_some_and(Exchange::is_one_stream) {
             return Due::WithoutEndpoint(number);
         }
-        let Some(mut exchange) = self.exchanges.remove(&number) else { return Due::Nothing };
+        let Some(exchange) = self.exchanges.remove(&number) else { return Due::Nothing };
+        self.resume(exchange);
+        Due::Resumed
+    }
+
+    /// Requests the event stream of an exchange again, from its last event on.
+    fn resume(&mut self, mut exchange: Exchange) {
         exchange.set_due(None);
         (exchange.has_head, exchange.verdict) = (false, None);
         let mut request = HttpRequest::get(&self.config().url);
@@ -34,11 +40,11 @@ impl Requests {
             request.add(name::LAST_EVENT_ID, event);
         }
         self.send_in_session(exchange, request);
-        Due::Resumed
     }
 
     /// Schedules an exchange to be resumed. A call needs an attempt that is left; the event stream of a session is
-    /// requested as long as the session lasts, because nothing else would show the application that it is missing.
+    /// requested as long as the session lasts, because nothing else would show the application that it is missing. A
+    /// lack of authorization suspends it instead.
     pub(super) fn retry(&mut self, exchange: ExchangeNumber, now: Instant) {
         let Some(mut known) = self.exchanges.remove(&exchange) else { return };
         let delay = known.resumption.next_delay(self.config());
@@ -46,8 +52,22 @@ impl Requests {
         self.exchanges.insert(exchange, known);
     }
 
+    /// Removes the event stream of a session that the client is not authorized to request. It is requested again once
+    /// the server accepts a POST. By itself it would ask a user for another login again and again.
+    pub(super) fn suspend(&mut self, exchange: ExchangeNumber) {
+        self.suspended = self.exchanges.remove(&exchange);
+    }
+
+    /// Requests a suspended event stream, because the server has accepted a POST of the session.
+    pub(super) fn end_suspension(&mut self) {
+        if let Some(exchange) = self.suspended.take() {
+            self.resume(exchange);
+        }
+    }
+
     /// Requests the event stream of a session, unless it is already requested or disabled by the configuration.
     pub(super) fn listen(&mut self) -> Option<ExchangeNumber> {
+        self.suspended = None;
         if !self.config().listens || self.exchanges.has(&Purpose::Standalone) {
             return None;
         }

@@ -1,5 +1,6 @@
 //! Received parts of a response remain valid if the rest is cut off.
 
+use mcp_sansio::error::{TransportError, TransportErrorKind};
 use mcp_sansio::http::{HttpClientConfig, OneStream};
 use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, Revision};
 use mcp_sansio_proptests::config;
@@ -175,6 +176,63 @@ fn a_stream_that_was_open_survives_a_refusal() {
     let again = side.sent_one();
     assert_eq!(side.answer(&again, 405, &[], ""), []);
     assert_eq!((side.waits(), side.http.transport().exchanges()), (None, 0));
+}
+
+/// Reports a request that was not sent for this reason.
+fn not_sent(side: &mut Side, sent: &Sent, kind: TransportErrorKind) {
+    let error = Some(TransportError::new(kind));
+    let event = side.http.failed(sent.exchange, error, side.now).map(ClientEvent::into_owned);
+    assert_eq!((event, side.due()), (None, vec![]));
+}
+
+/// A stream without authorization is not requested again by itself, because each request asks a user for another
+/// login. Once the server accepts a POST, the stream continues after its last event.
+#[test]
+fn a_stream_without_authorization_waits_for_a_post_that_is_accepted() {
+    let version = ("MCP-Protocol-Version", "2025-11-25");
+    for was_open in [true, false] {
+        let (mut side, mut listening) = Side::listening(D, HttpClientConfig::new(URL));
+        if was_open {
+            let mut stream = side.stream(&listening);
+            side.chunk(&mut stream, b"id: e1\n\n");
+            assert_eq!(side.end(&mut stream), []);
+            side.elapse(1_000);
+            listening = side.sent_one();
+        }
+        for _ in 0..2 {
+            not_sent(&mut side, &listening, TransportErrorKind::Authorization);
+            assert_eq!((side.waits(), side.http.transport().exchanges()), (None, 0));
+            side.elapse(3_600_000);
+            side.does_nothing();
+            // The POST is refused, so another request for the stream would be refused as well.
+            let (_, refused) = side.asks("tools/list", "{}");
+            side.answer(&refused, 401, &[], "");
+            side.does_nothing();
+            let (_, accepted) = side.asks("tools/list", "{}");
+            let mut reader = side.head(&accepted, 200, &[JSON]).unwrap();
+            listening = side.sent_one();
+            let fields: &[_] = match was_open {
+                true => &[("Last-Event-ID", "e1"), SESSION, version],
+                false => &[SESSION, version],
+            };
+            assert_eq!(listening.text(), get(fields));
+            side.chunk(&mut reader, result(accepted.id(), r#"{"tools":[]}"#).as_bytes());
+            side.end(&mut reader);
+        }
+        // For any other reason the stream is requested again.
+        not_sent(&mut side, &listening, TransportErrorKind::ConnectionRefused);
+        assert!(side.waits().is_some());
+        side.elapse(10_000);
+        listening = side.sent_one();
+        // The end of the session ends the stream as well.
+        not_sent(&mut side, &listening, TransportErrorKind::Authorization);
+        side.http.with(|client, _| client.close());
+        assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
+        let farewell = side.sent_one();
+        assert_eq!(farewell.request.method, "DELETE");
+        side.answer(&farewell, 200, &[], "");
+        side.does_nothing();
+    }
 }
 
 /// Proves H-HTTP-168, H-HA-02, H-HTTP-153: the status alone decides, even if the body is cut off.
