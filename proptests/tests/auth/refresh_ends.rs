@@ -223,6 +223,121 @@ fn a_refused_refresh_of_a_valid_token_releases_requests_to_use_it() {
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }
 
+/// Proves A-REG-01, A-REG-19: the user names a client id if the server has forgotten the client and accepts no more
+/// registrations.
+#[test]
+fn a_forgotten_client_that_cannot_be_registered_is_asked_for() {
+    let mut config = config();
+    config.can_name_client = true;
+    let mut server = server_metadata();
+    server.as_object_mut().unwrap().remove("registration_endpoint");
+    let forgotten = json!({ "error": "invalid_client" });
+
+    let mut lab = Lab::new(config.clone());
+    lab.log_in(&tokens());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.claim(lab.saved.clone());
+    lab.serve(401, &forgotten);
+    assert_eq!(lab.authorizer.stage(), Stage::NamingClient);
+
+    let mut lab = Lab::new(config);
+    lab.until_browser("Bearer");
+    lab.authorizer.abandoned(lab.now);
+    assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 401, &forgotten);
+    assert_eq!(lab.authorizer.stage(), Stage::NamingClient);
+}
+
+/// Proves A-AUTHZ-09, A-TOK-02: a refreshed token would be for the earlier resource, which the server has renamed.
+#[test]
+fn a_token_for_another_resource_is_not_refreshed() {
+    let mut lab = logged_in_before(0);
+    lab.refused(401, "Bearer");
+    let mut renamed = resource_metadata();
+    renamed["resource"] = json!("https://mcp.example");
+    lab.discover(&renamed, &server_metadata());
+    lab.prepared();
+    assert_eq!(lab.saved.as_ref().unwrap().scopes(), None);
+    let opened = lab.opened();
+    assert_eq!(opened.get("resource"), "https://mcp.example");
+    let fetch = lab.agree(&opened);
+    assert_eq!(field(&fetch, "resource").as_deref(), Some("https://mcp.example"));
+
+    // A step-up that fails leaves the earlier token in use.
+    let mut lab = logged_in_before(0);
+    lab.refused(403, r#"Bearer error="insufficient_scope", scope="more""#);
+    lab.discover(&renamed, &server_metadata());
+    lab.prepared();
+    assert_eq!(lab.opened().get("resource"), "https://mcp.example");
+    lab.authorizer.abandoned(lab.now);
+    assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+}
+
+/// Proves A-AUTHZ-14, A-REF-10: a refresh brings no further scopes, so scopes that were never requested need a login.
+#[test]
+fn a_token_without_the_challenged_scopes_is_not_refreshed() {
+    let challenged_with = |scopes: &str| {
+        let mut lab = Lab::new(config());
+        let opened = lab.until_browser(r#"Bearer scope="read write""#);
+        let fetch = lab.agree(&opened);
+        let mut fewer = tokens();
+        fewer["scope"] = json!("read");
+        lab.answer(&fetch, 200, &fewer);
+        assert_eq!(lab.released().len(), 1);
+        lab.authorizer.accepted(Some(1), None);
+        lab.refused(401, &format!(r#"Bearer scope="{scopes}""#));
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab
+    };
+    for scopes in ["delete", "read delete"] {
+        let mut lab = challenged_with(scopes);
+        lab.prepared();
+        assert_eq!(lab.opened().get("scope"), scopes);
+    }
+    // The server has accepted a token without `write`, and a refresh token proves `offline_access`.
+    for scopes in ["read", "read write", "read offline_access"] {
+        let mut lab = challenged_with(scopes);
+        lab.claim(lab.saved.clone());
+        assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh, "{scopes}");
+    }
+}
+
+/// Proves A-AUTHZ-09, A-AUTHZ-14: the tokens that are read under the lock are compared with the challenge as well.
+#[test]
+fn stored_tokens_that_cannot_serve_the_challenge_are_not_refreshed() {
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser(r#"Bearer scope="read""#);
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+    lab.authorizer.accepted(Some(1), None);
+    let text = lab.saved.as_ref().unwrap().to_text();
+    lab.refused(401, r#"Bearer scope="read""#);
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.now = lab.now + Duration::from_secs(7200);
+    for (from, to, is_kept) in [
+        (r#""resource":"https://mcp.example/mcp""#, r#""resource":"https://mcp.example""#, false),
+        (r#"["read"]"#, r#"["other"]"#, true),
+    ] {
+        let stored = text.expose().replace(from, to);
+        let stored = stored.replace(r#""generation":1"#, r#""generation":2"#);
+        let mut lab = lab.clone();
+        lab.claim(Some(Saved::from_text(&stored).unwrap()));
+        assert_eq!(lab.effect(), Some(Effect::Unclaim), "{from}");
+        lab.prepared();
+        let opened = lab.opened();
+        assert_eq!((opened.get("resource"), opened.get("scope")), (SERVER, "read"));
+        assert_eq!(lab.authorizer.granted().is_some(), is_kept, "{from}");
+    }
+}
+
 /// A claim that waits for the storage would wait for ever if the lock of an earlier claim were released after it.
 #[test]
 fn a_late_lock_is_released_before_the_next_claim() {

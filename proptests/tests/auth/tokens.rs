@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, FetchError, NotAllowed,
+    AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchError, NotAllowed,
     OAuthErrorCode, Permit, Stage, Verdict,
 };
 use serde_json::{Value, json};
@@ -260,22 +260,51 @@ fn the_token_goes_to_its_server_only() {
     }
 }
 
-/// Proves A-USE-08.
+/// Proves A-USE-08, A-SEC-11: a refresh would bring another token that the server refuses, again and again. The refresh
+/// token is discarded, so that the next authorization is a login.
 #[test]
 fn a_fresh_token_that_is_refused_ends_the_request() {
-    let mut lab = Lab::new(config());
-    let opened = lab.until_browser("Bearer");
-    let fetch = lab.agree(&opened);
-    lab.answer(&fetch, 200, &tokens());
-    lab.released();
-    lab.refused(401, "Bearer");
-    assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
-    // The next request does not open a browser at once, but a later one does.
-    lab.refused(401, "Bearer");
-    assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
-    lab.wait(60);
-    lab.refused(401, "Bearer");
-    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+    for is_refreshed in [false, true] {
+        let mut lab = Lab::new(config());
+        let opened = lab.until_browser("Bearer");
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 200, &tokens());
+        lab.released();
+        if is_refreshed {
+            lab.authorizer.accepted(Some(1), None);
+            lab.refused(401, "Bearer");
+            lab.discover(&resource_metadata(), &server_metadata());
+            lab.claim(None);
+            lab.serve(200, &tokens());
+            assert_eq!(lab.released().len(), 1);
+        }
+        let earlier = lab.saved.clone().unwrap();
+        let key = lab.refused(401, "Bearer");
+        // The state without the refresh token is saved first.
+        let Some(Effect::Save(saved)) = lab.authorizer.poll_effect() else { panic!("not saved") };
+        assert_eq!(saved.generation(), earlier.generation() + 1);
+        let text = saved.to_text();
+        assert!(text.expose().contains(r#""refresh_token":null"#), "{}", text.expose());
+        let failure = AuthorizationFailure::FreshTokenRefused;
+        assert_eq!(lab.released(), [(key, Verdict::Fail(failure.clone()))]);
+        // The state before is older, and the refused token is not sent again.
+        lab.authorizer.restore(earlier);
+        assert_eq!((lab.authorizer.saved(), lab.field()), (&saved, None));
+        let key = lab.key();
+        assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Send(None));
+        // The next request does not open a browser at once, but a later one does.
+        lab.refused(401, "Bearer");
+        assert_eq!(lab.failure(), failure);
+        lab.wait(60);
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        let opened = lab.opened();
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 200, &tokens());
+        assert_eq!(lab.released().len(), 1);
+        assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+    }
 }
 
 /// Proves A-USE-08: a token that was accepted once is not fresh, whatever responses to other requests arrive later.
@@ -329,7 +358,7 @@ fn requests_that_wait_are_bounded() {
     lab.prepared();
     let failure = Verdict::Fail(AuthorizationFailure::TooManyWaiting);
     let Some(effect) = lab.effect() else { panic!("nothing") };
-    let released = mcp_sansio::auth::Effect::Release { request: late, verdict: failure };
+    let released = Effect::Release { request: late, verdict: failure };
     // The request fails before the browser opens.
     assert_eq!(effect, released);
     lab.opened();

@@ -120,6 +120,7 @@ impl Authorizer {
         if is_fresh && (has_expired_at_once || challenged.generation == Some(self.inner.issued)) {
             let failure = AuthorizationFailure::FreshTokenRefused;
             self.inner.refused = self.inner.issued;
+            self.inner.drop_refresh_token();
             // The user has just logged in and is not asked again at once.
             self.inner.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
             return Judgement::Release(Verdict::Fail(failure));

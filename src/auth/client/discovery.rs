@@ -195,20 +195,25 @@ fn check_server(
     Ok(())
 }
 
-/// Continues with the discovered servers. A token that can be refreshed there is refreshed; a token of another
-/// issuer is discarded.
-fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
-    let is_same = |issuer: &String, found: &Found| *issuer == found.server.issuer;
+/// Continues with the discovered servers. A token is refreshed if another one of its kind can serve. A token of another
+/// issuer, or for another resource, is discarded.
+pub(super) fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
+    let is_step_up = found.attempt.is_step_up;
     match &inner.saved.grant {
-        Some(grant) if !is_same(&grant.issuer, &found) => {
+        Some(grant) if grant.issuer != found.server.issuer => {
             inner.saved.grant = None;
             inner.save();
         }
-        Some(grant) if grant.refresh_token.is_some() && !found.attempt.is_step_up => {
+        // A failed step-up leaves the earlier tokens in use.
+        Some(grant) if grant.resource != found.resource.name && !is_step_up => {
+            inner.saved.grant = None;
+            inner.save();
+        }
+        Some(grant) if grant.is_refreshable_for(&found) && !is_step_up => {
             return Ok(inner.claim(Refresh { found: Some(Box::new(found)) }));
         }
         Some(grant)
-            if found.attempt.is_step_up
+            if is_step_up
                 && found.attempt.challenged.is_none()
                 && grant.requested.covers(&inner.wanted_scopes(&found)) =>
         {

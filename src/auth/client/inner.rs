@@ -107,6 +107,17 @@ impl Inner {
         self.save();
     }
 
+    /// Discards the refresh token, because the server refuses the tokens that it brings. The next authorization is a
+    /// login. The refused access token keeps the scopes to request.
+    pub(super) fn drop_refresh_token(&mut self) {
+        let token = self.saved.grant.as_mut().and_then(|grant| grant.refresh_token.take());
+        if token.is_some() {
+            self.saved.generation += 1;
+            self.refused = self.saved.generation;
+            self.save();
+        }
+    }
+
     pub(super) fn save(&mut self) {
         self.effects.push_back(Effect::Save(self.saved.clone()));
     }

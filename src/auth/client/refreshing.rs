@@ -1,8 +1,8 @@
 //! Refreshing a token ([RFC 6749, section 6](https://www.rfc-editor.org/rfc/rfc6749#section-6)).
 
-use super::activity::{Activity, Attempt, Refresh, Request};
+use super::activity::{Activity, Attempt, Found, Refresh, Request};
 use super::client_id::{Client, ClientAuthentication, ClientSource};
-use super::discovery::find_resource;
+use super::discovery::{self, find_resource};
 use super::effect::FetchPurpose;
 use super::failure::{AuthorizationFailure, OAuthErrorCode};
 use super::fetching::FORM;
@@ -20,7 +20,7 @@ use crate::time::Instant;
 /// Refreshes the token, unless another process has meanwhile stored a newer one that is not due for refresh.
 pub(super) fn refresh(
     inner: &mut Inner,
-    refresh: Refresh,
+    mut refresh: Refresh,
     stored: Option<Saved>,
     now: Instant,
 ) -> Step {
@@ -33,10 +33,21 @@ pub(super) fn refresh(
         return Ok(Activity::Idle);
     }
     let Some(grant) = refreshable(inner, &refresh) else { return begin_anew(inner, refresh, now) };
+    // The stored tokens may be others than those that the discovery was for.
+    if let Some(found) = refresh.found.take_if(|found| !is_useful(&grant, found)) {
+        inner.let_go();
+        return discovery::found(inner, *found, now);
+    }
     if grant.method == ClientAuthentication::PrivateKeyJwt {
         return Ok(inner.sign(&grant.client, &grant.issuer, Request::Refresh(refresh), now));
     }
     send_refresh(inner, refresh, None)
+}
+
+/// Whether refreshed tokens can serve the challenge that caused the discovery. Tokens of another issuer than the
+/// discovered one are not judged: they come from a later discovery.
+fn is_useful(grant: &Grant, found: &Found) -> bool {
+    found.server.issuer != grant.issuer || grant.is_refreshable_for(found)
 }
 
 /// Returns the tokens to refresh, with the current credentials of their client, and with the token endpoint of the

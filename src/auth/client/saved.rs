@@ -6,14 +6,17 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::activity::Found;
 use super::client_id::{Client, ClientAuthentication, ClientSource, SigningKey};
+use crate::auth::scopes::OFFLINE_ACCESS;
 use crate::auth::{Scopes, Secret};
 use crate::time::Instant;
 
 /// The state that an application stores for one MCP server so that its user need not log in again: registrations and
 /// tokens. The state is confidential.
 ///
-/// The generation orders states: each issued token and each logout has a higher generation than the state before.
+/// The generation orders states: each issued token, each refresh token that is discarded because the server refuses its
+/// tokens, and each logout has a higher generation than the state before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Saved {
     pub(in crate::auth) generation: u64,
@@ -51,6 +54,23 @@ impl Grant {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
+    /// Whether a refresh can bring tokens that serve the challenge of this attempt. Refreshed tokens are for the same
+    /// resource, and have no further scopes.
+    ///
+    /// Scopes that were requested but not granted count: the server has accepted tokens without them. A refresh token
+    /// proves `offline_access`, which some authorization servers omit from the granted scopes.
+    pub(super) fn is_refreshable_for(&self, found: &Found) -> bool {
+        let has = |scope: &str| {
+            scope == OFFLINE_ACCESS
+                || self.granted.contains(scope)
+                || self.requested.contains(scope)
+        };
+        let challenged = found.attempt.challenged.as_ref();
+        self.refresh_token.is_some()
+            && self.resource == found.resource.name
+            && challenged.is_none_or(|scopes| scopes.iter().all(has))
+    }
+
     /// Returns the time to refresh the token, if it is refreshable and expires.
     pub(in crate::auth) fn refresh_at(&self, before: Duration) -> Option<Instant> {
         self.refresh_token.as_ref()?;
@@ -61,7 +81,7 @@ impl Grant {
 }
 
 impl Saved {
-    /// Returns the number of the latest token, or of the logout after it, counted from 1.
+    /// Returns the number of the state, counted from 1 for the first token.
     pub const fn generation(&self) -> u64 {
         self.generation
     }
