@@ -1,9 +1,11 @@
 //! States from the storage of the application: which of two counts, and what a restored one changes.
 
-use mcp_sansio::auth::{ConfiguredClient, FetchPurpose, Saved, Stage};
+use mcp_sansio::auth::{
+    AuthorizationFailure, ConfiguredClient, Effect, FetchPurpose, Redirected, Saved, Stage, Verdict,
+};
 use serde_json::{Value, json};
 
-use crate::kit::{ISSUER, Lab, config, resource_metadata, server_metadata, tokens};
+use crate::kit::{ISSUER, Lab, Opened, config, resource_metadata, server_metadata, tokens};
 
 const OTHER: &str = "https://other.example";
 
@@ -100,6 +102,92 @@ fn a_logout_is_newer_than_the_states_before() {
         lab.authorizer.restore(saved.clone());
         assert_eq!(lab.authorizer.saved(), &stored);
     }
+}
+
+/// Performs the next step of a login.
+fn next_step(lab: &mut Lab, opened: &mut Option<Opened>) {
+    match lab.authorizer.stage() {
+        Stage::PreparingLogin => _ = lab.prepared(),
+        Stage::AwaitingUser if opened.is_none() => *opened = Some(lab.opened()),
+        Stage::AwaitingUser => {
+            let state = opened.as_ref().unwrap().get("state").to_owned();
+            assert_eq!(lab.back(&format!("code=c&state={state}")), Redirected::Accepted);
+        }
+        _ => {
+            let fetch = lab.fetch();
+            let document = match fetch.purpose {
+                FetchPurpose::ResourceMetadata => resource_metadata(),
+                FetchPurpose::ServerMetadata => server_metadata(),
+                FetchPurpose::Registration => json!({ "client_id": "c1" }),
+                _ => tokens(),
+            };
+            lab.answer(&fetch, 200, &document);
+        }
+    }
+}
+
+/// A logout ends a login at every stage, also one for further scopes: the tokens that it brings would undo the logout.
+#[test]
+fn a_logout_ends_a_login() {
+    for is_step_up in [false, true] {
+        let mut lab = Lab::new(config());
+        let waiting = if is_step_up {
+            lab.log_in(&tokens());
+            lab.refused(403, r#"Bearer error="insufficient_scope", scope="more""#)
+        } else {
+            lab.refused(401, "Bearer")
+        };
+        let (mut stages, mut opened) = (Vec::new(), None);
+        while lab.authorizer.stage() != Stage::Idle {
+            let stage = lab.authorizer.stage();
+            if stages.last() != Some(&stage) {
+                stages.push(stage);
+            }
+            let mut out = lab.clone();
+            // The host carries out this effect after the logout.
+            let effect = out.effect();
+            out.authorizer.log_out();
+            let failed = Verdict::Fail(AuthorizationFailure::Abandoned);
+            assert_eq!(out.released(), [(waiting, failed)], "{stage:?}");
+            assert_eq!(out.authorizer.stage(), Stage::Idle);
+            if let Some(Effect::Fetch(fetch)) = effect {
+                out.answer(&fetch, 200, &tokens());
+            }
+            assert_eq!((out.effect(), out.field()), (None, None), "{stage:?}");
+            assert_eq!(out.saved.unwrap().scopes(), None);
+            next_step(&mut lab, &mut opened);
+        }
+        assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+        let all = [
+            Stage::FindingResource,
+            Stage::FindingServer,
+            Stage::PreparingLogin,
+            Stage::Registering,
+            Stage::AwaitingUser,
+            Stage::RequestingToken,
+        ];
+        let expected: Vec<_> =
+            all.into_iter().filter(|it| !is_step_up || *it != Stage::Registering).collect();
+        assert_eq!(stages, expected);
+    }
+}
+
+/// A refresh ends by itself after a logout, because it holds the storage. Its tokens are ignored.
+#[test]
+fn a_logout_leaves_a_refresh_without_effect() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.wait(3540);
+    lab.claim(None);
+    let fetch = lab.fetch();
+    lab.authorizer.log_out();
+    assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::Refreshing));
+    let stored = lab.saved.clone();
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
+    assert_eq!(lab.authorizer.poll_effect(), None);
+    assert_eq!(Some(lab.authorizer.saved()), stored.as_ref());
+    assert_eq!((lab.authorizer.stage(), lab.field()), (Stage::Idle, None));
 }
 
 /// A client id is for one issuer: that of another issuer is not replaced.

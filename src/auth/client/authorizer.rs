@@ -99,6 +99,9 @@ impl Authorizer {
 
     /// Discards the tokens but keeps the registrations. An [`Effect::Save`] with the new state follows.
     ///
+    /// An authorization in progress ends as [abandoned](AuthorizationFailure::Abandoned): its tokens would undo the
+    /// logout. A refresh continues, and its tokens are ignored.
+    ///
     /// A newer state in a shared storage remains there. To discard its tokens as well, lock the storage, and
     /// [restore](Self::restore) its state before the logout.
     pub fn log_out(&mut self) {
@@ -108,6 +111,9 @@ impl Authorizer {
         self.inner.saved.generation += 1;
         self.inner.save();
         self.step_ups.clear();
+        if self.activity != Activity::Idle && !self.activity.is_refresh() {
+            self.end(&Verdict::Fail(AuthorizationFailure::Abandoned));
+        }
     }
 
     /// Returns the configuration.

@@ -130,8 +130,8 @@ impl Authorization {
         self.with(Authorizer::abandoned);
     }
 
-    /// Discards the tokens, also those that another process has stored, but keeps the registrations. A refresh in
-    /// progress ends first. Call this on a Tokio runtime.
+    /// Discards the tokens, also those that another process has stored, but keeps the registrations. A login in
+    /// progress is abandoned; a refresh in progress ends first. Call this on a Tokio runtime.
     ///
     /// # Errors
     ///
