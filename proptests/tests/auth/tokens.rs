@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchError, NotAllowed,
-    OAuthErrorCode, Permit, Stage, Verdict,
+    OAuthErrorCode, Permit, Saved, Stage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -215,7 +215,8 @@ fn a_token_is_not_sent_in_clear_text() {
         ("http://10.0.0.1/mcp", false),
     ] {
         let mut lab = Lab::new(AuthorizerConfig::new(server).unwrap());
-        lab.authorizer.restore(saved.clone());
+        let stored = saved.to_text().expose().replace(SERVER, server);
+        lab.authorizer.restore(Saved::from_text(&stored).unwrap());
         for _ in 0..2 {
             let key = lab.key();
             let sent = matches!(
@@ -257,6 +258,44 @@ fn the_token_goes_to_its_server_only() {
         ISSUER,
     ] {
         assert!(!is_sent(url), "{url}");
+    }
+}
+
+/// Proves A-USE-03, A-USE-04: tokens that were stored for another server are neither sent nor refreshed. The
+/// registrations are kept.
+#[test]
+fn tokens_of_another_server_are_discarded() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    for (server, is_sent) in [
+        (SERVER, true),
+        ("https://MCP.example:443/mcp/", true),
+        ("https://mcp.example/mcp/below", true),
+        ("https://mcp.example/mcp2", false),
+        ("https://mcp.example", false),
+        ("https://other.example/mcp", false),
+        ("http://localhost:3000/mcp", false),
+    ] {
+        let restored = || {
+            let mut config = AuthorizerConfig::new(server).unwrap();
+            config.registration = crate::kit::config().registration;
+            let mut lab = Lab::new(config);
+            lab.authorizer.restore(saved.clone());
+            lab
+        };
+        let mut lab = restored();
+        let key = lab.key();
+        let permit = lab.authorizer.permit(key, server, lab.now);
+        assert_eq!(matches!(permit, Permit::Send(Some(_))), is_sent, "{server}");
+        assert!(lab.authorizer.saved().to_text().expose().contains(r#""client_id":"c1""#));
+        // The expired token is not refreshed either.
+        let mut lab = restored();
+        lab.now = lab.now + Duration::from_secs(7200);
+        let key = lab.key();
+        let permit = lab.authorizer.permit(key, server, lab.now);
+        assert_eq!(permit, if is_sent { Permit::Wait } else { Permit::Send(None) }, "{server}");
+        assert_eq!(lab.effect().is_some(), is_sent, "{server}");
     }
 }
 

@@ -85,7 +85,7 @@ impl Authorizer {
     }
 
     /// Restores the state from the storage: at the start, or after another process has stored a new state. A state
-    /// older than the current one is ignored.
+    /// older than the current one is ignored. Tokens for another MCP server are discarded.
     ///
     /// A refresh in progress ends if it belongs to other tokens. The requests that wait for it are released, to be
     /// sent with the restored tokens.

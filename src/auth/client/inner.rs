@@ -122,8 +122,10 @@ impl Inner {
         self.effects.push_back(Effect::Save(self.saved.clone()));
     }
 
-    /// Adopts a stored state, unless it is older than the current one. Returns whether it differs.
-    pub(super) fn adopt(&mut self, saved: Saved) -> bool {
+    /// Adopts a stored state, unless it is older than the current one. Returns whether it differs. Tokens of another
+    /// resource are discarded: an application may pass the state that it has stored for another server.
+    pub(super) fn adopt(&mut self, mut saved: Saved) -> bool {
+        saved.grant = saved.grant.filter(|grant| grant.is_for(&self.config.server));
         let is_newer = saved.generation >= self.saved.generation && saved != self.saved;
         if is_newer {
             self.saved = saved;

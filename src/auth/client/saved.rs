@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::activity::Found;
 use super::client_id::{Client, ClientAuthentication, ClientSource, SigningKey};
 use crate::auth::scopes::OFFLINE_ACCESS;
+use crate::auth::web_url::WebUrl;
 use crate::auth::{Scopes, Secret};
 use crate::time::Instant;
 
@@ -52,6 +53,12 @@ pub(in crate::auth) struct Grant {
 impl Grant {
     pub(in crate::auth) fn is_expired(&self, now: Instant) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// Whether the tokens are for this MCP server, as far as their resource shows it.
+    pub(super) fn is_for(&self, server: &WebUrl) -> bool {
+        let resource = self.resource.as_deref().and_then(|resource| WebUrl::parse(resource).ok());
+        resource.is_none_or(|resource| resource.contains(server))
     }
 
     /// Whether a refresh can bring tokens that serve the challenge of this attempt. Refreshed tokens are for the same
