@@ -201,6 +201,54 @@ fn clients_of_other_issuers_are_kept() {
     assert_eq!(issuers, [OTHER, ISSUER]);
 }
 
+/// Returns the issuers of the clients in the latest saved state.
+fn issuers(lab: &Lab) -> Vec<String> {
+    let stored: Value =
+        serde_json::from_str(lab.saved.as_ref().unwrap().to_text().expose()).unwrap();
+    let clients = stored["clients"].as_array().unwrap();
+    clients.iter().map(|client| client["issuer"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Registers the client at an issuer, whose user then gives up.
+fn register_at(lab: &mut Lab, issuer: &str, before_response: impl FnOnce(&mut Lab)) {
+    let at = |document: Value| -> Value {
+        serde_json::from_str(&document.to_string().replace(ISSUER, issuer)).unwrap()
+    };
+    lab.refused(401, "Bearer");
+    lab.discover(&at(resource_metadata()), &at(server_metadata()));
+    lab.prepared();
+    let fetch = lab.fetch();
+    before_response(lab);
+    lab.answer(&fetch, 201, &json!({ "client_id": "c1" }));
+    lab.opened();
+    lab.authorizer.abandoned(lab.now);
+    assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+}
+
+/// A server that names another issuer each time does not make the saved state grow: the oldest registration is
+/// dropped. That of the tokens stays.
+#[test]
+fn the_number_of_registrations_is_bounded() {
+    let issuer = |number: usize| format!("https://as{number}.example");
+    let mut lab = Lab::new(config());
+    for number in 0..20 {
+        register_at(&mut lab, &issuer(number), |_| {});
+        let kept: Vec<_> = (number.saturating_sub(15)..=number).map(issuer).collect();
+        assert_eq!(issuers(&lab), kept);
+    }
+    // Another process has logged in, and its client is the oldest one.
+    let others = lab.saved.clone().unwrap().to_text();
+    let others: Value = serde_json::from_str(others.expose()).unwrap();
+    let own: Value = serde_json::from_str(logged_in().to_text().expose()).unwrap();
+    let mut clients = own["clients"].as_array().unwrap().clone();
+    clients.extend(others["clients"].as_array().unwrap()[1..].iter().cloned());
+    let stored = altered(&logged_in(), &[("/clients", json!(clients))]);
+    register_at(&mut lab, &issuer(20), |lab| lab.authorizer.restore(stored));
+    let mut kept = vec![ISSUER.to_owned()];
+    kept.extend((6..=20).map(issuer));
+    assert_eq!(issuers(&lab), kept);
+}
+
 /// A configured client id is bound to the issuer that it was first used with, not to that of another client id.
 #[test]
 fn another_client_id_does_not_bind_a_configured_one() {

@@ -17,6 +17,9 @@ use crate::auth::messages::client_assertion;
 use crate::time::Instant;
 use crate::version::Revision;
 
+/// The maximum number of registered clients in a saved state, each of another issuer.
+const MOST_REGISTRATIONS: usize = 16;
+
 /// The outcome of a step: the next activity or the failure of the authorization.
 pub(super) type Step = Result<Activity, AuthorizationFailure>;
 
@@ -134,10 +137,23 @@ impl Inner {
         is_newer
     }
 
-    /// Keeps a client id, replacing only the one of the same issuer.
+    /// Keeps a client id, replacing only the one of the same issuer. A server can name ever more issuers, so the number
+    /// of registrations is limited: the oldest one without tokens is dropped.
     pub(super) fn remember(&mut self, client: Client) {
-        self.saved.clients.retain(|known| known.issuer != client.issuer);
-        self.saved.clients.push(client);
+        let clients = &mut self.saved.clients;
+        clients.retain(|known| known.issuer != client.issuer);
+        let is_registered = |known: &Client| known.source == ClientSource::Registered;
+        let grant = self.saved.grant.as_ref();
+        while is_registered(&client)
+            && MOST_REGISTRATIONS <= clients.iter().filter(|known| is_registered(known)).count()
+        {
+            let is_spare = |known: &Client| {
+                is_registered(known) && grant.is_none_or(|grant| grant.issuer != known.issuer)
+            };
+            let Some(oldest) = clients.iter().position(is_spare) else { break };
+            clients.remove(oldest);
+        }
+        clients.push(client);
         self.save();
     }
 
