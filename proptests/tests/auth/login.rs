@@ -3,10 +3,12 @@
 use mcp_sansio::auth::{
     AuthorizationFailure, ConfiguredClient, Effect, IssuerPlace, OAuthErrorCode, Redirected, Stage,
 };
+use mcp_sansio_proptests::authorization_server::base64url;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::kit::{
-    ISSUER, Lab, Opened, REDIRECT, SERVER, config, pairs, resource_metadata, server_metadata,
+    ISSUER, Lab, Opened, REDIRECT, SERVER, config, field, pairs, resource_metadata, server_metadata,
 };
 
 /// Returns the authorization request for these documents and this challenge.
@@ -157,13 +159,29 @@ fn an_answer_to_another_login_changes_nothing() {
     assert_eq!(lab.effect(), None);
 }
 
-/// Proves A-AUTHZ-21: issuer, verifier and state are one record, which a copy of the authorizer has, too.
+/// Proves A-AUTHZ-21: the validated issuer, the verifier and the state of a login are known when the browser returns.
 #[test]
-fn a_copy_of_the_machine_finishes_the_login() {
+fn a_login_is_finished_with_its_own_issuer_verifier_and_state() {
     let mut lab = Lab::new(config());
     let opened = lab.until_browser("Bearer");
-    let mut copy = lab.clone();
-    assert_eq!(pairs(&copy.agree(&opened)), pairs(&lab.agree(&opened)));
+    let before = lab.authorizer.clone();
+    let state = opened.get("state");
+    assert_eq!(lab.back(&format!("code=the-code&state=x{state}")), Redirected::Unknown);
+    assert_eq!(lab.authorizer, before);
+
+    let mut other = lab.clone();
+    let response = format!("code=the-code&state={state}&iss=https://two.example");
+    assert_eq!(other.back(&response), Redirected::Failed);
+    let (place, expected) = (IssuerPlace::Response, ISSUER.to_owned());
+    assert_eq!(other.failure(), AuthorizationFailure::IssuerMismatch { place, expected });
+
+    let response = format!("code=the-code&state={state}&iss={ISSUER}");
+    assert_eq!(lab.back(&response), Redirected::Accepted);
+    let fetch = lab.fetch();
+    assert_eq!(fetch.url, "https://as.example/token");
+    let verifier = field(&fetch, "code_verifier").expect("it is sent");
+    let challenge = base64url(&Sha256::digest(verifier));
+    assert_eq!(opened.get("code_challenge"), challenge);
 }
 
 /// Proves A-AUTHZ-22.
