@@ -425,7 +425,7 @@ fn saved_state_round_trips_and_hides_tokens_in_debug() {
     assert!(lab.prepared().is_some());
 }
 
-/// Proves A-GEN-01: an authorizer without a challenge has no effects.
+/// An authorizer without a challenge has no effects.
 #[test]
 fn without_a_challenge_nothing_is_wanted() {
     let mut authorizer = Authorizer::new(Arc::new(config()));

@@ -1,13 +1,12 @@
 //! Modern requests: a POST for each message, with header fields that describe it.
 
-use mcp_sansio::Outcome;
-use mcp_sansio::error::TransportFailureKind;
+use mcp_sansio::error::{TransportFailure, TransportFailureKind};
 use mcp_sansio::http::{HeaderError, HttpClientConfig};
 
 use super::kit::{
     Act, EVENTS, INITIALIZED, JSON, Side, URL, asked, ended, get, post, result, session,
 };
-use mcp_sansio::Revision;
+use mcp_sansio::{ClientEvent, Outcome, Revision};
 use mcp_sansio_proptests::config;
 
 const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
@@ -256,4 +255,31 @@ fn messages_waiting_to_be_sent_over_http_are_bounded() {
     assert!(side.acts().is_empty());
     side.elapse(250);
     assert_eq!(side.sent().len(), made, "later they all go");
+}
+
+/// Proves A-GEN-01: without an authorizer there are no credentials and no discovery. A 401 ends the call, and its
+/// challenge is part of the outcome.
+#[test]
+fn a_client_without_an_authorizer_sends_no_credentials() {
+    let text = "Bearer resource_metadata=\"https://h/meta\", scope=\"read\"";
+    let http = HttpClientConfig::new(URL);
+    let (mut session, listening) = Side::listening(Revision::V2025_11_25, http);
+    let _stream = session.stream(&listening);
+    for (mut side, earlier) in [(session, Some(listening)), (Side::modern(), None)] {
+        for _ in 0..2 {
+            let (call, request) = side.asks("tools/list", "{}");
+            for sent in earlier.iter().chain([&request]) {
+                let mut names = sent.request.headers.iter().map(|(name, _)| name);
+                assert!(!names.any(|name| name.eq_ignore_ascii_case("authorization")), "{sent:?}");
+                assert_eq!(sent.request.url, URL);
+            }
+            let events = side.answer(&request, 401, &[("WWW-Authenticate", text)], "");
+            let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
+            let mut expected = TransportFailure::new(TransportFailureKind::Unauthorized);
+            (expected.status, expected.challenge) = (Some(401), Some(text.into()));
+            let outcome = Outcome::TransportFailed(expected);
+            assert_eq!((ended.call, &ended.outcome), (call, &outcome));
+            side.does_nothing();
+        }
+    }
 }
