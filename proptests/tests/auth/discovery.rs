@@ -153,7 +153,7 @@ fn metadata_of_the_resource_are_checked_before_anything_is_done_with_them() {
     assert_eq!(with(signed), Ok(server));
 }
 
-/// Proves A-PRM-13, A-PRM-14.
+/// Proves A-PRM-13.
 #[test]
 fn the_issuer_that_knows_the_client_is_chosen() {
     let two =

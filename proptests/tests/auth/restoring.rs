@@ -209,13 +209,18 @@ fn issuers(lab: &Lab) -> Vec<String> {
     clients.iter().map(|client| client["issuer"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Registers the client at an issuer, whose user then gives up.
-fn register_at(lab: &mut Lab, issuer: &str, before_response: impl FnOnce(&mut Lab)) {
+/// Runs a challenge and the discovery of this issuer.
+fn discover_at(lab: &mut Lab, issuer: &str) {
     let at = |document: Value| -> Value {
         serde_json::from_str(&document.to_string().replace(ISSUER, issuer)).unwrap()
     };
     lab.refused(401, "Bearer");
     lab.discover(&at(resource_metadata()), &at(server_metadata()));
+}
+
+/// Registers the client at an issuer, whose user then gives up.
+fn register_at(lab: &mut Lab, issuer: &str, before_response: impl FnOnce(&mut Lab)) {
+    discover_at(lab, issuer);
     lab.prepared();
     let fetch = lab.fetch();
     before_response(lab);
@@ -223,6 +228,48 @@ fn register_at(lab: &mut Lab, issuer: &str, before_response: impl FnOnce(&mut La
     lab.opened();
     lab.authorizer.abandoned(lab.now);
     assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+}
+
+/// Proves A-PRM-14: an issuer gets nothing that belongs to another one, and both registrations are kept.
+#[test]
+fn registrations_and_tokens_of_two_issuers_are_separate() {
+    const TWO: &str = "https://two.example";
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let of_two = json!({ "access_token": "t2", "token_type": "Bearer", "refresh_token": "r2" });
+    for (issuer, client, others, issued, field) in [
+        (TWO, "c2", ["c1", "t1", "r1"], &of_two, "Bearer t2"),
+        (ISSUER, "c1", ["c2", "t2", "r2"], &tokens(), "Bearer t1"),
+    ] {
+        // A token of another issuer is not refreshed.
+        discover_at(&mut lab, issuer);
+        lab.prepared();
+        let mut sent = Vec::new();
+        if issuer == TWO {
+            sent.push(lab.serve(201, &json!({ "client_id": client })));
+        }
+        let opened = lab.opened();
+        assert_eq!(opened.get("client_id"), client);
+        sent.push(lab.agree(&opened));
+        for fetch in &sent {
+            let text = format!("{} {:?}", fetch.body.expose(), fetch.authorization);
+            assert!(fetch.url.starts_with(issuer) && fetch.authorization.is_none(), "{text}");
+            assert!(others.iter().all(|other| !text.contains(other)), "{text}");
+        }
+        lab.answer(&sent.pop().unwrap(), 200, issued);
+        assert_eq!(lab.released().len(), 1);
+        assert_eq!(lab.field().as_deref(), Some(field));
+        let generation = lab.generation();
+        lab.authorizer.accepted(generation, None);
+        // Of the tokens only those of this issuer are stored.
+        let text = lab.saved.as_ref().unwrap().to_text();
+        let stored: Value = serde_json::from_str(text.expose()).unwrap();
+        assert_eq!(stored["grant"]["issuer"], issuer);
+        assert!(others[1..].iter().all(|other| !text.expose().contains(other)));
+        let clients = stored["clients"].as_array().unwrap().iter();
+        let clients: Vec<_> = clients.map(|it| [&it["issuer"], &it["client_id"]]).collect();
+        assert_eq!(clients, [[ISSUER, "c1"], [TWO, "c2"]]);
+    }
 }
 
 /// A server that names another issuer each time does not make the saved state grow: the oldest registration is
