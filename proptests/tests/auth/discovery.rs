@@ -1,6 +1,5 @@
 //! Discovery of the authorization server.
 
-use mcp_sansio::Revision;
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Fallback, FetchError, FetchPurpose,
     FetchedResponse, IssuerPlace, Permit, Verdict,
@@ -317,88 +316,6 @@ fn a_page_is_no_document() {
     lab.answer_text(&fetch, 200, "<!doctype html>");
     lab.serve(200, &server_metadata());
     lab.prepare();
-}
-
-/// Returns a client that has found no metadata of the resource, up to the next request.
-fn without_resource(mut lab: Lab) -> Lab {
-    lab.refused(401, "Bearer");
-    lab.serve(404, &json!({}));
-    lab.serve(404, &json!({}));
-    lab
-}
-
-/// Proves A-DISC-20, A-DISC-21, A-DISC-22, A-GEN-05, A-AUTHZ-12.
-#[test]
-fn a_server_of_2025_03_26_is_its_own_authorization_server() {
-    let mut lab = without_resource(Lab::new(config()));
-    let mut own = json!({
-        "issuer": "https://mcp.example",
-        "authorization_endpoint": "https://login.example/oauth/authorize",
-        "token_endpoint": "https://login.example/oauth/token",
-        "registration_endpoint": "https://login.example/oauth/register",
-    });
-    let fetch = lab.serve(200, &own);
-    assert_eq!(fetch.url, "https://mcp.example/.well-known/oauth-authorization-server");
-    lab.prepared();
-    assert_eq!(
-        lab.serve(201, &json!({ "client_id": "c" })).url,
-        "https://login.example/oauth/register"
-    );
-    let opened = lab.opened();
-    assert_eq!(opened.endpoint, "https://login.example/oauth/authorize");
-    assert_eq!(opened.get("resource"), SERVER);
-
-    let mut config = config();
-    config.resource_always = false;
-    let mut lab = without_resource(Lab::new(config));
-    lab.serve(200, &own);
-    lab.prepared();
-    lab.serve(201, &json!({ "client_id": "c" }));
-    assert_eq!(lab.opened().find("resource"), None);
-
-    own["issuer"] = json!("https://evil.example");
-    let mut lab = without_resource(Lab::new(self::config()));
-    lab.serve(200, &own);
-    let expected = "https://mcp.example".into();
-    let place = IssuerPlace::Metadata;
-    assert_eq!(lab.failure(), AuthorizationFailure::IssuerMismatch { place, expected });
-}
-
-/// Proves A-DISC-23, A-AUTHZ-04.
-#[test]
-fn a_server_of_2025_03_26_without_metadata_has_the_usual_endpoints() {
-    let mut lab = without_resource(Lab::new(config()));
-    lab.serve(404, &json!({}));
-    lab.prepared();
-    assert_eq!(lab.serve(201, &json!({ "client_id": "c" })).url, "https://mcp.example/register");
-    let opened = lab.opened();
-    assert_eq!(opened.endpoint, "https://mcp.example/authorize");
-    assert_eq!(opened.get("code_challenge_method"), "S256");
-    assert_eq!(lab.agree(&opened).url, "https://mcp.example/token");
-}
-
-/// Proves A-DISC-24.
-#[test]
-fn a_server_that_has_spoken_a_later_revision_is_not_its_own_authorization_server() {
-    for (revision, fallback, falls_back) in [
-        (None, Fallback::UnlessNewer, true),
-        (Some(Revision::V2025_03_26), Fallback::UnlessNewer, true),
-        (Some(Revision::V2025_06_18), Fallback::UnlessNewer, false),
-        (Some(Revision::V2026_07_28), Fallback::UnlessNewer, false),
-        (Some(Revision::V2026_07_28), Fallback::Always, true),
-        (None, Fallback::Never, false),
-    ] {
-        let mut config = config();
-        config.fallback = fallback;
-        let mut lab = Lab::new(config);
-        lab.authorizer.accepted(None, revision);
-        let mut lab = without_resource(lab);
-        if falls_back {
-            assert_eq!(lab.fetch().purpose, FetchPurpose::ServerMetadata, "{revision:?}");
-        } else {
-            assert_eq!(lab.failure(), AuthorizationFailure::NoResourceMetadata, "{revision:?}");
-        }
-    }
 }
 
 /// Proves A-PRM-15, A-REG-16, A-USE-03.

@@ -7,6 +7,7 @@ mod challenges;
 mod claims;
 mod discovery;
 mod extensions;
+mod fallback;
 mod hostile;
 mod kit;
 mod login;
