@@ -87,3 +87,24 @@ fn a_server_that_has_spoken_a_later_revision_is_not_its_own_authorization_server
         }
     }
 }
+
+/// Proves A-DISC-24, A-PRM-10: only servers of later revisions name metadata, also if there is none at the place.
+#[test]
+fn a_server_that_names_its_metadata_is_not_its_own_authorization_server() {
+    for (named, places) in [("https://mcp.example/meta", 1), ("/not/absolute", 2)] {
+        for (fallback, falls_back) in [(Fallback::UnlessNewer, false), (Fallback::Always, true)] {
+            let mut config = config();
+            config.fallback = fallback;
+            let mut lab = Lab::new(config);
+            lab.refused(401, &format!(r#"Bearer resource_metadata="{named}""#));
+            for _ in 0..places {
+                lab.serve(403, &json!({}));
+            }
+            if falls_back {
+                assert_eq!(lab.fetch().purpose, FetchPurpose::ServerMetadata, "{named}");
+            } else {
+                assert_eq!(lab.failure(), AuthorizationFailure::NoResourceMetadata, "{named}");
+            }
+        }
+    }
+}

@@ -115,7 +115,8 @@ impl IdentityProvider {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fallback {
-    /// If the server publishes no protected resource metadata and is not known to speak a later revision.
+    /// If the server publishes no protected resource metadata, names none in its challenge, and is not known to speak a
+    /// later revision.
     #[default]
     UnlessNewer,
     /// If the server publishes no protected resource metadata.

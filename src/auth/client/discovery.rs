@@ -22,7 +22,8 @@ use crate::time::Instant;
 
 /// Begins with the URL that the challenge names, otherwise with the well-known URLs. A named URL that must not be
 /// fetched is ignored.
-pub(super) fn find_resource(inner: &mut Inner, attempt: Attempt, named: Option<&str>) -> Step {
+pub(super) fn find_resource(inner: &mut Inner, mut attempt: Attempt, named: Option<&str>) -> Step {
+    attempt.names_metadata = named.is_some();
     let place = FetchPurpose::ResourceMetadata.place();
     let named = named.and_then(|named| WebUrl::parse(named).ok());
     let named = named.filter(|url| inner.check(place, url).is_ok());
@@ -79,7 +80,7 @@ fn fall_back(inner: &mut Inner, attempt: Attempt) -> Step {
     let has_metadata = |revision| Feature::ResourceMetadata.is_in(revision);
     let is_newer = inner.revision.is_some_and(has_metadata);
     let may = match inner.config.fallback {
-        Fallback::UnlessNewer => !is_newer,
+        Fallback::UnlessNewer => !is_newer && !attempt.names_metadata,
         Fallback::Always => true,
         Fallback::Never => false,
     };
