@@ -153,11 +153,16 @@ impl WebUrl {
     /// Returns the canonical form of RFC 8707 as MCP defines it: scheme and host in lower case, no default port, no
     /// path that is only a slash, no query.
     pub fn canonical(&self) -> String {
+        let path = if self.path() == "/" { "" } else { self.path() };
+        self.canonical_origin() + path
+    }
+
+    /// Returns scheme, host and port: scheme and host in lower case, no default port.
+    pub(super) fn canonical_origin(&self) -> String {
         let scheme = if self.is_https { "https" } else { "http" };
         let is_usual = self.port == if self.is_https { 443 } else { 80 };
         let port = if is_usual { Cow::Borrowed("") } else { format!(":{}", self.port).into() };
-        let path = if self.path() == "/" { "" } else { self.path() };
-        format!("{scheme}://{}{port}{path}", self.host)
+        format!("{scheme}://{}{port}", self.host)
     }
 
     /// Returns the URL with more form parameters appended to its query. Existing parameters are kept.

@@ -1,8 +1,10 @@
 //! Servers of 2025-03-26, which are their own authorization servers.
 
 use mcp_sansio::Revision;
-use mcp_sansio::auth::{AuthorizationFailure, Fallback, FetchPurpose, IssuerPlace};
-use serde_json::json;
+use mcp_sansio::auth::{
+    AuthorizationFailure, AuthorizerConfig, Fallback, FetchPurpose, IssuerPlace,
+};
+use serde_json::{Value, json};
 
 use crate::kit::{Lab, SERVER, config};
 
@@ -49,6 +51,29 @@ fn a_server_of_2025_03_26_is_its_own_authorization_server() {
     let expected = "https://mcp.example".into();
     let place = IssuerPlace::Metadata;
     assert_eq!(lab.failure(), AuthorizationFailure::IssuerMismatch { place, expected });
+}
+
+/// Proves A-DISC-20, A-DISC-22, A-AUTHZ-10: the issuer is the origin, however the user has spelled the URL.
+#[test]
+fn the_issuer_of_a_server_of_2025_03_26_does_not_depend_on_the_spelling() {
+    for has_document in [true, false] {
+        let mut config = AuthorizerConfig::new("HTTPS://MCP.Example:443/mcp").unwrap();
+        config.registration = self::config().registration;
+        let mut lab = without_resource(Lab::new(config));
+        let own = json!({
+            "issuer": "https://mcp.example",
+            "authorization_endpoint": "https://mcp.example/authorize",
+            "token_endpoint": "https://mcp.example/token",
+            "registration_endpoint": "https://mcp.example/register",
+        });
+        lab.serve(if has_document { 200 } else { 404 }, &own);
+        lab.prepared();
+        lab.serve(201, &json!({ "client_id": "c" }));
+        assert_eq!(lab.opened().get("client_id"), "c");
+        let text = lab.saved.as_ref().unwrap().to_text();
+        let stored: Value = serde_json::from_str(text.expose()).unwrap();
+        assert_eq!(stored["clients"][0]["issuer"], "https://mcp.example");
+    }
 }
 
 /// Proves A-DISC-23, A-AUTHZ-04.

@@ -89,7 +89,8 @@ fn fall_back(inner: &mut Inner, attempt: Attempt) -> Step {
     }
     let server = &inner.config.server;
     let name = inner.config.resource_always.then(|| server.canonical());
-    let issuer = server.origin_text().into();
+    // The server does not know how the user has spelled its URL.
+    let issuer = server.canonical_origin();
     let places = VecDeque::from([server_metadata::of_server_itself(server)]);
     let resource = Resource { name, scopes: None, issuer, is_fallback: true };
     next_server_place(inner, attempt, resource, places)

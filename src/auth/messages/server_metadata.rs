@@ -84,7 +84,7 @@ impl ServerMetadata {
         let origin = server.origin_text();
         let at = |path| WebUrl::parse(&format!("{origin}{path}")).ok();
         Some(Self {
-            issuer: origin.into(),
+            issuer: server.canonical_origin(),
             authorization_endpoint: at("/authorize"),
             token_endpoint: at("/token")?,
             registration_endpoint: at("/register"),
