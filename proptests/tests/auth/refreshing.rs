@@ -100,6 +100,27 @@ fn a_short_token_is_used_for_half_of_its_life() {
     assert_eq!((deadline - lab.now).as_secs(), 30);
 }
 
+/// Proves A-SEC-11: tokens that expire at once do not cause refreshes without end. Only a request refreshes them.
+#[test]
+fn a_token_that_expires_at_once_is_refreshed_by_requests_only() {
+    for (lifetime, due) in [(1, None), (30, None), (31, Some(30)), (59, Some(30)), (62, Some(31))] {
+        let mut lab = Lab::new(config());
+        let mut short = tokens();
+        short["expires_in"] = json!(lifetime);
+        lab.log_in(&short);
+        let waits = lab.authorizer.poll_timeout().map(|deadline| (deadline - lab.now).as_secs());
+        assert_eq!(waits, due, "{lifetime}");
+        lab.wait(due.unwrap_or(lifetime));
+        if due.is_none() {
+            assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::Idle));
+            let key = lab.key();
+            assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+        }
+        lab.claim(None);
+        lab.serve(200, &short);
+    }
+}
+
 /// Proves A-REF-04, A-REF-07, A-CHAL-17, A-PRM-15: after a 401 the client repeats discovery, then refreshes the token
 /// once for all waiting requests.
 #[test]

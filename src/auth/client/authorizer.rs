@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use super::access_token::AccessToken;
 use super::activity::Activity;
+use super::answers::REFRESH_AGAIN_AFTER;
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Verdict};
 use super::failure::AuthorizationFailure;
@@ -207,8 +208,9 @@ impl Authorizer {
             return self.deadline;
         }
         let grant = self.inner.saved.grant.as_ref()?;
-        let due =
-            grant.refresh_at(self.inner.config.refresh_before)?.max(self.inner.refresh_again_at);
+        // Tokens that expire at once cause no refreshes without requests.
+        let earliest = self.inner.refresh_again_at.max(grant.issued_at + REFRESH_AGAIN_AFTER);
+        let due = grant.refresh_at(self.inner.config.refresh_before)?.max(earliest);
         // After the expiry of the token, the next request refreshes it.
         (!grant.is_expired(due)).then_some(due)
     }

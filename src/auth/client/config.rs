@@ -65,7 +65,8 @@ pub struct AuthorizerConfig {
     pub most_bytes: usize,
     /// The time that a user may take to name a client id, and then to log in. Default 10 min each.
     pub user_timeout: Duration,
-    /// The time before its expiry at which a token is refreshed. Default 60 s, at most half of its lifetime.
+    /// The time before its expiry at which a token is refreshed. Default 60 s, at most half of its lifetime. A token is
+    /// used for 30 s at least; one that expires earlier is refreshed by the next request.
     pub refresh_before: Duration,
     /// The maximum number of requests that wait for authorization. Default 1024.
     pub most_waiting: usize,
