@@ -254,6 +254,34 @@ fn a_forgotten_client_that_cannot_be_registered_is_asked_for() {
     assert_eq!(lab.authorizer.stage(), Stage::NamingClient);
 }
 
+/// Proves A-REG-14: a login after a refused refresh does not use a client whose secret has expired.
+#[test]
+fn a_login_after_a_refused_refresh_registers_an_expired_client_again() {
+    for (expires_after, is_known) in [(Some(3600), false), (Some(3601), true), (None, true)] {
+        let mut lab = Lab::new(config());
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        let expires_at = expires_after.map_or(0, |after| lab.now.since_epoch().as_secs() + after);
+        lab.serve(
+            201,
+            &json!({ "client_id": "c1", "client_secret": "s", "client_secret_expires_at": expires_at }),
+        );
+        let opened = lab.opened();
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 200, &tokens());
+        assert_eq!(lab.released().len(), 1);
+        lab.authorizer.accepted(Some(1), None);
+        lab.now = lab.now + Duration::from_secs(3600);
+        lab.refused_with(401, "Bearer", "", Some(1));
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.claim(lab.saved.clone());
+        lab.serve(400, &json!({ "error": "invalid_grant" }));
+        assert_eq!(lab.effect(), Some(Effect::Unclaim));
+        assert_eq!(lab.prepared().is_some(), is_known, "{expires_after:?}");
+    }
+}
+
 /// Proves A-AUTHZ-09, A-TOK-02: a refreshed token would be for the earlier resource, which the server has renamed.
 #[test]
 fn a_token_for_another_resource_is_not_refreshed() {

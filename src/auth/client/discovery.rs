@@ -6,7 +6,6 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 
 use super::activity::{Activity, Attempt, Found, Refresh, Resource};
-use super::client_id::ClientSource;
 use super::config::{Fallback, Flow};
 use super::effect::FetchPurpose;
 use super::failure::{AuthorizationFailure, IssuerPlace, NotAllowed};
@@ -223,11 +222,6 @@ pub(super) fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
         }
         _ => {}
     }
-    // A registered client whose secret has expired is useless.
-    inner
-        .saved
-        .clients
-        .retain(|client| client.source != ClientSource::Registered || !client.is_expired(now));
     identify(inner, Box::new(found), now)
 }
 

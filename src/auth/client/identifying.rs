@@ -18,6 +18,11 @@ use crate::time::Instant;
 /// Uses the first available source of a client id: the configuration, a metadata document, an earlier registration,
 /// a new registration, the user.
 pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> Step {
+    // A registered client whose secret has expired is useless.
+    inner
+        .saved
+        .clients
+        .retain(|client| client.source != ClientSource::Registered || !client.is_expired(now));
     let server = &found.server;
     if let Some(client) = configured(inner, &server.issuer)? {
         return identified(inner, found, client, now);
