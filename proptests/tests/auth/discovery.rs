@@ -270,6 +270,8 @@ fn unusable_server_metadata_is_refused_naming_the_member() {
     for (member, url) in [
         ("token_endpoint", "http://as.example/token"),
         ("registration_endpoint", "https://169.254.169.254/register"),
+        ("authorization_endpoint", "http://127.0.0.1:8080/admin?delete=all"),
+        ("authorization_endpoint", "https://localhost/authorize"),
     ] {
         let failure = with(member, json!(url)).unwrap_err();
         assert_eq!(
@@ -289,6 +291,21 @@ fn unusable_server_metadata_is_refused_naming_the_member() {
     for methods in [Value::Null, json!([]), json!(["plain"])] {
         let outcome = with("code_challenge_methods_supported", methods);
         assert_eq!(outcome, Err(AuthorizationFailure::NoPkce));
+    }
+}
+
+/// Proves A-AUTHZ-20: a page on this machine is opened if the policy allows it, or for a server on this machine.
+#[test]
+fn an_authorization_endpoint_on_this_machine_needs_the_policy() {
+    let document = changed("authorization_endpoint", json!("http://127.0.0.1:8080/authorize"));
+    for server in [SERVER, "http://localhost:3000/mcp"] {
+        let mut config = AuthorizerConfig::new(server).unwrap();
+        config.policy.loopback = true;
+        config.registration = self::config().registration;
+        let mut lab = Lab::new(config);
+        lab.refused(401, "Bearer");
+        lab.discover(&json!({ "resource": server, "authorization_servers": [ISSUER] }), &document);
+        lab.prepare();
     }
 }
 

@@ -169,6 +169,10 @@ fn check_server(
             if !endpoint.is_https() && !endpoint.is_loopback() {
                 return Err(unusable(&server.issuer, "authorization_endpoint"));
             }
+            // A page on this machine may belong to another program.
+            if endpoint.is_loopback() {
+                inner.check("authorization_endpoint", endpoint)?;
+            }
             if !server.has_code_response() {
                 return Err(unusable(&server.issuer, "response_types_supported"));
             }
