@@ -5,6 +5,8 @@ use std::net::IpAddr;
 #[cfg(feature = "auth")]
 use std::sync::Arc;
 
+#[cfg(feature = "auth")]
+use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Uri};
 use mcp_sansio::Principal;
@@ -57,6 +59,12 @@ impl HttpRequest {
         self.claims = Some(claims);
     }
 
+    /// Removes the access token from the header fields.
+    #[cfg(feature = "auth")]
+    pub(crate) fn remove_token(&mut self) {
+        self.parts.headers.remove(AUTHORIZATION);
+    }
+
     /// Returns the head of the request, with its extensions.
     pub const fn parts(&self) -> &Parts {
         &self.parts
@@ -72,7 +80,9 @@ impl HttpRequest {
         &self.parts.uri
     }
 
-    /// Returns the header fields. `Authorization` is among them: keep it out of logs.
+    /// Returns the header fields. `Authorization` is not among them if the endpoint has a
+    /// [`Protection`](crate::Protection) that checked it, unless the protection
+    /// [exposes](crate::Protection::exposes_token) it. Keep the field out of logs.
     pub const fn headers(&self) -> &HeaderMap {
         &self.parts.headers
     }

@@ -33,11 +33,15 @@ impl Access {
     }
 }
 
-/// Notes the sender of an HTTP request, and the claims of its token, for the handler.
+/// Notes the sender of an HTTP request, and the claims of its token, for the handler. The token itself is removed,
+/// unless the protection exposes it: a handler could pass it on to another server.
 pub(crate) fn identify(request: &mut HttpRequest, source: RequestSource, access: Option<&Access>) {
     request.identify(source);
     if let Some(access) = access {
         request.set_claims(Arc::clone(&access.claims));
+        if !access.protection.has_exposed_token() {
+            request.remove_token();
+        }
     }
 }
 

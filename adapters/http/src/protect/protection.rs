@@ -19,8 +19,9 @@ use super::verifier::{TokenVerifier, Verification};
 /// Every request is checked before its body is read and before its session is looked up: a session id does not
 /// replace a token. Requests that are passed to [`Endpoint::handle_as`](crate::Endpoint::handle_as) with a principal
 /// other than the default are not checked. The principal of a request is [`Claims::principal`]: it owns sessions,
-/// tasks and request state. Handlers can read the claims ([`claims`](Self::claims)). The token is still among the
-/// [header fields](crate::HttpRequest::headers) of the request.
+/// tasks and request state. Handlers can read the claims ([`HttpRequest::claims`](crate::HttpRequest::claims),
+/// [`claims`](Self::claims)). The token is removed from the [header fields](crate::HttpRequest::headers) of the
+/// request, so that no handler passes it on to another server ([`exposes_token`](Self::exposes_token)).
 ///
 /// The endpoint serves the metadata of the resource at its well-known paths. The endpoint also answers CORS
 /// preflight requests, which carry no token. Clones share one protection.
@@ -66,6 +67,7 @@ struct Shared {
     implies: Box<Implies>,
     ends_streams: bool,
     cors: bool,
+    exposes_token: bool,
     known: Mutex<KnownClaims>,
 }
 
@@ -83,6 +85,7 @@ impl Protection {
             implies: Box::new(|granted, needed| granted == needed),
             ends_streams: false,
             cors: true,
+            exposes_token: false,
             known: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -126,6 +129,13 @@ impl Protection {
         self.with(|shared| shared.cors = cors)
     }
 
+    /// Sets whether handlers see the token, in the [header fields](crate::HttpRequest::headers) of a request. Default
+    /// false: a token is for this server, and must not be passed on to another one.
+    #[must_use]
+    pub fn exposes_token(self, exposes: bool) -> Self {
+        self.with(|shared| shared.exposes_token = exposes)
+    }
+
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
         change(Arc::get_mut(&mut self.shared).expect("the protection is not shared yet"));
         self
@@ -138,6 +148,10 @@ impl Protection {
 
     pub(super) fn has_cors(&self) -> bool {
         self.shared.cors
+    }
+
+    pub(super) fn has_exposed_token(&self) -> bool {
+        self.shared.exposes_token
     }
 }
 

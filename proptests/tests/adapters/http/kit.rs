@@ -13,6 +13,8 @@ use std::time::Duration;
 #[cfg(unix)]
 use std::{fs, thread};
 
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolResult, ElicitParams, InputRequired, ListChanged, ListToolsResult, ObjectSchema,
@@ -255,6 +257,7 @@ impl Script {
                 }
                 exchange.respond(&CallToolResult::text(who_asks(exchange)))
             }
+            "token" => exchange.respond(&CallToolResult::text(seen_token(exchange))),
             "task" => {
                 if exchange.task_mode(&TaskSupport::Required)?.is_some() {
                     let task = exchange.begin_task(new_task().unwrap()).unwrap();
@@ -292,6 +295,16 @@ fn who_asks(exchange: &Exchange) -> String {
     format!(
         "{method} {path} [{field}] [{tenant}] [{principal}] [{address}] [{subject}] [{deployment}]"
     )
+}
+
+/// Returns the `Authorization` fields that a handler sees.
+fn seen_token(exchange: &Exchange) -> String {
+    let request = exchange.extension::<HttpRequest>().unwrap();
+    let seen = |fields: &HeaderMap| {
+        let fields = fields.get_all(AUTHORIZATION).iter();
+        fields.map(|field| field.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(", ")
+    };
+    format!("[{}] [{}]", seen(request.headers()), seen(&request.parts().headers))
 }
 
 impl Handler<Server> for Script {

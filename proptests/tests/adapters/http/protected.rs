@@ -165,6 +165,26 @@ async fn a_handler_sees_the_claims_of_the_token() {
     }
 }
 
+/// Proves A-RS-09: a handler cannot pass the token on, unless the host asks for the token.
+#[tokio::test]
+async fn a_handler_sees_the_token_only_if_the_host_asks_for_it() {
+    for (protection, seen) in [
+        (protection(), "[] []"),
+        (protection().exposes_token(true), "[Bearer alice] [Bearer alice]"),
+    ] {
+        let served = served(protection).await;
+        let session = open_session(&served, "alice", "2025-11-25").await;
+        for request in [modern(1, "token", "a"), legacy(&session, 1, "token", "a")] {
+            let answer = ask(&served, &with(&request, &bearer("alice"))).await;
+            assert_eq!(text_of(&answer.json()), seen);
+        }
+    }
+    // A field that the endpoint has not checked is no token of its own.
+    let open = Served::new().await;
+    let answer = ask(&open, &with(&modern(1, "token", "a"), &bearer("alice"))).await;
+    assert_eq!(text_of(&answer.json()), "[Bearer alice] [Bearer alice]");
+}
+
 /// Proves A-CHAL-02, A-RS-01, A-RS-07: a malformed field gets 400, and a verifier that cannot decide gets 503.
 #[tokio::test]
 async fn other_refusals_have_other_statuses() {
@@ -246,7 +266,7 @@ async fn scopes_have_a_hierarchy_if_the_host_says_so() {
     assert_eq!(deep.log.next().await, "note a");
 }
 
-/// Proves A-RS-09, A-RS-10, A-RS-11: a session belongs to the principal of the token that opened it, and every
+/// Proves A-RS-10, A-RS-11: a session belongs to the principal of the token that opened it, and every
 /// request in it needs a token of that principal. Other principals get the response for an unknown session id.
 #[tokio::test]
 async fn a_session_belongs_to_the_principal_of_its_token() {
