@@ -13,7 +13,7 @@ use crate::config;
 use crate::connection::McpConnection;
 use crate::error::{Failure, McpStatus, guarded};
 use crate::event::McpEvent;
-use crate::text::{bytes, text};
+use crate::text::{bytes, not_null, text};
 
 /// Runs a function on a connection.
 ///
@@ -45,13 +45,11 @@ unsafe fn with(
 ///
 /// # Safety
 ///
-/// `place` is null or points to a pointer.
+/// `place` is null or points to memory for a pointer, which need not be initialised.
 unsafe fn store(place: *mut *mut McpConnection, new: McpConnection) -> Result<(), Failure> {
+    not_null(place, "connection")?;
     // SAFETY: the caller promises it.
-    let Some(place) = (unsafe { place.as_mut() }) else {
-        return Err(Failure::new(McpStatus::InvalidArgument, "connection is null"));
-    };
-    *place = Box::into_raw(Box::new(new));
+    unsafe { place.write(Box::into_raw(Box::new(new))) };
     Ok(())
 }
 
@@ -139,7 +137,7 @@ pub unsafe extern "C" fn mcp_feed(
     // SAFETY: the caller promises it.
     unsafe {
         with(connection, |connection| {
-            taken = connection.feed(bytes(input, length));
+            taken = connection.feed(bytes(input, length, "input")?);
             Ok(())
         });
     }
@@ -193,12 +191,9 @@ pub unsafe extern "C" fn mcp_next_event(
     // SAFETY: the caller promises it.
     unsafe {
         with(connection, |connection| {
-            let place = event.as_mut();
-            let Some(place) = place else {
-                return Err(Failure::new(McpStatus::InvalidArgument, "event is null"));
-            };
+            not_null(event, "event")?;
             if let Some(next) = connection.next_event(Instant::from_nanos(now)) {
-                *place = next;
+                event.write(next);
                 is_stored = true;
             }
             Ok(())
@@ -242,11 +237,10 @@ pub unsafe extern "C" fn mcp_unsent(
     // SAFETY: the caller promises it.
     unsafe {
         with(connection, |connection| {
-            let Some(length) = length.as_mut() else {
-                return Err(Failure::new(McpStatus::InvalidArgument, "length is null"));
-            };
+            not_null(length, "length")?;
             let unsent = connection.unsent();
-            (*length, start) = (unsent.len(), unsent.as_ptr());
+            length.write(unsent.len());
+            start = unsent.as_ptr();
             Ok(())
         });
     }
@@ -399,9 +393,7 @@ pub unsafe extern "C" fn mcp_call(
     // SAFETY: the caller promises it.
     unsafe {
         with(connection, |connection| {
-            let Some(place) = call.as_mut() else {
-                return Err(Failure::new(McpStatus::InvalidArgument, "call is null"));
-            };
+            not_null(call, "call")?;
             let method = text(method, method_length, "method")?;
             let params = config::object(text(params, params_length, "params")?, "params")?;
             let mut options = CallOptions::new().progress();
@@ -411,7 +403,7 @@ pub unsafe extern "C" fn mcp_call(
             let (machine, outbox) = connection.parts();
             let (params, now) = (payload(params.as_ref()), Instant::from_nanos(now));
             let id = machine.call_method(method, params, options, now, outbox)?;
-            *place = connection.begin_call(id);
+            call.write(connection.begin_call(id));
             Ok(())
         })
     }

@@ -21,17 +21,34 @@ impl McpText {
     }
 }
 
-/// Returns the bytes at a pointer.
+/// Checks a pointer to memory for a result. C does not initialise that memory, so no reference may point to it.
+pub(crate) fn not_null<T>(place: *mut T, name: &str) -> Result<(), Failure> {
+    if place.is_null() {
+        return Err(Failure::new(McpStatus::InvalidArgument, format!("{name} is null")));
+    }
+    Ok(())
+}
+
+/// Returns the bytes at a pointer; none if it is null. `name` is that of the argument. No object is larger than
+/// `isize::MAX` bytes, so a greater length is an error of the caller: a negative number, for example.
 ///
 /// # Safety
 ///
-/// Unless the length is 0, `bytes` points to that many bytes, which do not change during `'t`.
-pub(crate) const unsafe fn bytes<'t>(bytes: *const u8, length: usize) -> &'t [u8] {
+/// Unless the length is 0 or refused, `bytes` points to that many bytes, which do not change during `'t`.
+pub(crate) unsafe fn bytes<'t>(
+    bytes: *const u8,
+    length: usize,
+    name: &str,
+) -> Result<&'t [u8], Failure> {
+    if isize::try_from(length).is_err() {
+        let text = format!("{name} has an impossible length");
+        return Err(Failure::new(McpStatus::InvalidArgument, text));
+    }
     if bytes.is_null() || length == 0 {
-        return &[];
+        return Ok(&[]);
     }
     // SAFETY: the caller promises it.
-    unsafe { slice::from_raw_parts(bytes, length) }
+    Ok(unsafe { slice::from_raw_parts(bytes, length) })
 }
 
 /// Returns a text of the caller. `name` is that of the argument.
@@ -48,7 +65,7 @@ pub(crate) unsafe fn text<'t>(
         return Err(Failure::new(McpStatus::InvalidArgument, format!("{name} is null")));
     }
     // SAFETY: the caller promises it.
-    let bytes = unsafe { bytes(start.cast(), length) };
+    let bytes = unsafe { bytes(start.cast(), length, name) }?;
     str::from_utf8(bytes)
         .map_err(|error| Failure::new(McpStatus::InvalidArgument, format!("{name}: {error}")))
 }
