@@ -46,8 +46,8 @@ static uint64_t now(void) {
 }
 
 static void check(McpStatus status) {
-    // A request that was cancelled gets no response. Every other error is worth a line.
-    if (status == MCP_STATUS_OK || status == MCP_STATUS_CANCELLED) return;
+    // A request that was cancelled has ended, and gets no response. Every other error is worth a line.
+    if (status == MCP_STATUS_OK || status == MCP_STATUS_STALE) return;
     McpText error = mcp_last_error();
     fprintf(stderr, "poll_server: %.*s\n", (int)error.length, error.bytes);
 }

@@ -15,9 +15,10 @@ typedef enum {
   MCP_STATUS_OK = 0,
   // An argument is null, is not UTF-8, is not JSON, or does not fit. The caller is at fault.
   MCP_STATUS_INVALID_ARGUMENT = 1,
-  // The request or the call has ended, or never existed.
+  // The request or the call has ended, or never existed. A request that the peer has cancelled has ended: it gets no
+  // response.
   MCP_STATUS_STALE = 2,
-  // The peer has cancelled the request. It gets no response.
+  // No function returns this at present: a request that the peer has cancelled is stale.
   MCP_STATUS_CANCELLED = 3,
   // The outbox has no room: try again when bytes have been sent.
   MCP_STATUS_FULL = 4,

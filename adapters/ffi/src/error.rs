@@ -17,9 +17,10 @@ pub enum McpStatus {
     Ok = 0,
     /// An argument is null, is not UTF-8, is not JSON, or does not fit. The caller is at fault.
     InvalidArgument = 1,
-    /// The request or the call has ended, or never existed.
+    /// The request or the call has ended, or never existed. A request that the peer has cancelled has ended: it gets no
+    /// response.
     Stale = 2,
-    /// The peer has cancelled the request. It gets no response.
+    /// No function returns this at present: a request that the peer has cancelled is stale.
     Cancelled = 3,
     /// The outbox has no room: try again when bytes have been sent.
     Full = 4,
