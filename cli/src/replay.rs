@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::ChildStdin;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio_std::{Process, ProcessOptions};
 use serde_json::Value;
 
-use crate::recording::{Line, Sender, identity};
+use crate::recording::{Line, Sender as From, identity};
+use crate::say::say;
 use crate::target::Program;
 
 /// The messages of a server, by their identity, in order.
@@ -27,9 +30,11 @@ pub(crate) fn replay(
 ) -> Result<Vec<String>, String> {
     let name = program.program.to_string_lossy();
     let failed = |error: std::io::Error| format!("{name}: {error}");
-    // Dropping it kills the server with the processes that it has started.
-    let (_server, mut input, output) =
+    let (process, input, output) =
         Process::spawn(&mut program.command(), ProcessOptions::default()).map_err(failed)?;
+    let server = Server(Arc::new(Mutex::new(Some(process))));
+    server.end_on_signals();
+    let to_server = written_to(input);
     let (sender, received) = channel();
     thread::spawn(move || {
         for message in messages(BufReader::new(output)) {
@@ -43,20 +48,19 @@ pub(crate) fn replay(
     let (mut expected, mut actual) = (Vec::new(), Vec::new());
     for line in lines {
         let Some(message) = &line.message else { continue };
-        if line.from == Sender::Server {
+        if line.from == From::Server {
             expected.push(message.get().to_owned());
             continue;
         }
         missing +=
             collect(&received, &mut actual, expected.len().saturating_sub(missing), patience);
-        let sent = writeln!(input, "{}", message.get()).and_then(|()| input.flush());
-        if sent.is_err() {
+        if to_server.send(message.get().to_owned()).is_err() {
             // The server has ended; the comparison shows when.
             break;
         }
     }
     missing += collect(&received, &mut actual, expected.len().saturating_sub(missing), patience);
-    drop(input);
+    drop(to_server);
     // Messages until its end count as well, for a second.
     let end = Instant::now() + Duration::from_secs(1);
     while let Ok(line) = received.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -67,6 +71,48 @@ pub(crate) fn replay(
         differences.push("the server was slower than the time limit".into());
     }
     Ok(differences)
+}
+
+/// The process of the server. Dropping it kills the server with the processes that it has started.
+struct Server(Arc<Mutex<Option<Process>>>);
+
+impl Server {
+    /// Ends the server and this program at a signal. A Ctrl-C does not reach the server itself, because it leads its own
+    /// process group.
+    fn end_on_signals(&self) {
+        let process = Arc::clone(&self.0);
+        let installed = ctrlc::set_handler(move || {
+            drop(take(&process));
+            std::process::exit(130);
+        });
+        if let Err(error) = installed {
+            say!("inspect: a signal may leave the server running: {error}");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(take(&self.0));
+    }
+}
+
+fn take(process: &Mutex<Option<Process>>) -> Option<Process> {
+    process.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Returns the sender of messages to the server. They are written in a thread of their own, because a server that does not
+/// read blocks its writer until it ends. The input ends with the sender.
+fn written_to(mut input: ChildStdin) -> Sender<String> {
+    let (sender, messages) = channel::<String>();
+    thread::spawn(move || {
+        for message in messages {
+            if writeln!(input, "{message}").and_then(|()| input.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    sender
 }
 
 /// Returns the messages in the output of a server, up to its end. Invalid UTF-8 is replaced, as in a recording. Text
