@@ -56,8 +56,14 @@ pub(crate) fn relay(program: &Program, recorder: Recorder) -> Result<ExitStatus,
         let mut stdout = io::stdout();
         stdout.write_all(bytes).and_then(|()| stdout.flush())
     });
-    lock(&input).take();
+    close(&input);
     end(&server).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Closes the input of the server, in a thread of its own: a server that does not read holds it up until it ends.
+fn close(input: &Arc<Mutex<Option<ChildStdin>>>) {
+    let input = Arc::clone(input);
+    thread::spawn(move || drop(lock(&input).take()));
 }
 
 /// Ends the server, or waits until another thread has done so.
@@ -161,9 +167,7 @@ fn end_on_signals(input: &Arc<Mutex<Option<ChildStdin>>>, server: &Arc<Mutex<Ser
             Some(last) if last.elapsed() < ONE_SIGNAL => return,
             Some(_) => std::process::exit(130),
         }
-        // In threads of their own: a server that does not read holds up the end of its input.
-        let input = Arc::clone(&input);
-        thread::spawn(move || drop(lock(&input).take()));
+        close(&input);
         let server = Arc::clone(&server);
         thread::spawn(move || end(&server));
     });

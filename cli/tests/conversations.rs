@@ -1,10 +1,10 @@
-//! `--replay` with servers that hang.
+//! `--record` and `--replay` with servers that hang.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -72,6 +72,22 @@ fn a_signal_ends_the_server_of_a_replay() {
     let began = Instant::now();
     while is_running(server) {
         assert!(began.elapsed() < A_LONG_TIME, "the server goes on");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A server has closed its output and does not read. Its host still writes.
+#[test]
+fn a_recorded_server_that_hangs_is_ended() {
+    let file = scratch("hangs");
+    let mut record = inspect();
+    record.arg("--record").arg(&file).args(["--", "sh", "-c", "exec sleep 3600 > /dev/null"]);
+    let mut record = record.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut input = record.stdin.take().unwrap();
+    thread::spawn(move || while input.write_all(&[b' '; 1 << 16]).is_ok() {});
+    let began = Instant::now();
+    while record.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < A_LONG_TIME, "the server is not ended");
         thread::sleep(Duration::from_millis(10));
     }
 }
