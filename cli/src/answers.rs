@@ -178,6 +178,8 @@ impl Handler<Client> for Answers {
                     }
                 }
             },
+            // The first session is no event. The next one, over HTTP, has no subscriptions, and changes were missed.
+            ClientEvent::Connected(_) if self.watch => self.ending.replaced(),
             ClientEvent::Task(update) => {
                 let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
                 say!("task: {}{message}", update.status.as_str());

@@ -35,6 +35,8 @@ struct State {
     interrupts: u32,
     /// Whether the server has ended a subscription.
     subscription_ended: bool,
+    /// Whether the server has replaced the session, and with it everything that was watched.
+    is_replaced: bool,
     /// Whether an interrupt ends only the request that is waited for.
     is_interactive: bool,
     /// Whether a command of the user is being read.
@@ -183,11 +185,23 @@ impl Ending {
         self.lock().subscription_ended
     }
 
-    /// Waits until the session has ended, at most for `patience`.
+    /// Notes that the server has replaced the session.
+    pub(crate) fn replaced(&self) {
+        self.lock().is_replaced = true;
+        self.change.notify_all();
+    }
+
+    /// Whether the server has replaced the session.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.lock().is_replaced
+    }
+
+    /// Waits until the session has ended or was replaced, at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         let state = self.lock();
         let goes_on = |state: &mut State| {
-            state.handle.as_ref().is_some_and(|handle| handle.phase() != Phase::Closed)
+            let handle = state.handle.as_ref().filter(|_| !state.is_replaced);
+            handle.is_some_and(|handle| handle.phase() != Phase::Closed)
         };
         match patience {
             Some(patience) => drop(self.change.wait_timeout_while(state, patience, goes_on)),

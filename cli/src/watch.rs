@@ -49,6 +49,9 @@ pub(crate) fn wait(
     if session.is_over() && !ending.was_interrupted() {
         return Err("the session has ended, and nothing is watched any more".into());
     }
+    if ending.is_replaced() {
+        return Err("the server has replaced the session, and nothing is watched any more".into());
+    }
     Ok(!ending.has_ended_subscription())
 }
 

@@ -3,7 +3,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Watches a server, which is a script. Returns the exit code, standard output and standard error.
@@ -86,4 +89,87 @@ fn the_end_of_the_first_process_is_not_the_end_of_the_watching() {
     let (code, _, stderr) = watch(&["--for", "1"], script);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(Duration::from_secs(1) <= begun.elapsed(), "{stderr}");
+}
+
+/// Reads a request. Returns its method and its body.
+fn read(stream: &TcpStream) -> Option<(String, String)> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let method = line.split(' ').next()?.to_owned();
+    let mut length = 0;
+    loop {
+        let mut field = String::new();
+        reader.read_line(&mut field).ok()?;
+        let Some((name, value)) = field.split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((method, String::from_utf8(body).unwrap()))
+}
+
+/// Serves sessions with one resource. The event stream of a session ends at once, and then the session is unknown.
+fn serve(listener: &TcpListener) {
+    let (mut sessions, mut streams) = (0, 0);
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let Some((method, body)) = read(&stream) else { continue };
+        let id = body.split(r#""id":"#).nth(1).unwrap_or_default();
+        let id: String = id.chars().take_while(char::is_ascii_digit).collect();
+        let result = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        let json = "200 OK\r\nContent-Type: application/json";
+        let (head, body) = match &*method {
+            "POST" if body.contains(r#""initialize""#) => {
+                sessions += 1;
+                let result = result(
+                    r#"{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}}"#,
+                );
+                (format!("{json}\r\nMcp-Session-Id: {sessions}"), result)
+            }
+            "POST" if body.contains("resources/list") => {
+                (json.into(), result(r#"{"resources":[{"uri":"a:1","name":"1"}]}"#))
+            }
+            "POST" if body.contains("resources/subscribe") => (json.into(), result("{}")),
+            "POST" => ("202 Accepted".into(), String::new()),
+            _ => {
+                streams += 1;
+                match streams {
+                    1 => {
+                        // Long enough for the subscription.
+                        let head = "200 OK\r\nContent-Type: text/event-stream";
+                        thread::spawn(move || {
+                            _ = write!(stream, "HTTP/1.1 {head}\r\n\r\nretry: 10\n\n");
+                            thread::sleep(Duration::from_secs(1));
+                        });
+                        continue;
+                    }
+                    2 => ("404 Not Found".into(), String::new()),
+                    _ => ("405 Method Not Allowed".into(), String::new()),
+                }
+            }
+        };
+        let length = body.len();
+        let text = format!(
+            "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(text.as_bytes()).unwrap();
+    }
+}
+
+/// The subscriptions of a session end with it, so a session that is replaced is not watched any more.
+#[test]
+fn a_replaced_session_is_a_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    thread::spawn(move || serve(&listener));
+    let mut watching = Command::new(env!("CARGO_BIN_EXE_mcp-inspect"));
+    watching.args(["--watch", "--for", "60"]).args(OLD).arg(url);
+    let output = watching.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let lost = "inspect: the server has replaced the session, and nothing is watched any more\n";
+    assert_eq!(stderr, format!("watching\n{lost}"));
+    assert_eq!(output.status.code(), Some(1));
 }
