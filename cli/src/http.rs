@@ -1,6 +1,7 @@
 //! Servers over HTTP, for a blocking program.
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use mcp_sansio::http::HttpClientConfig;
@@ -10,7 +11,7 @@ use mcp_sansio_http::{
     plain, tls,
 };
 use mcp_sansio_std::{Connection, ConnectionOptions, Handler as Blocking};
-use tokio::runtime::Runtime;
+use tokio::runtime::{EnterGuard, Runtime};
 
 use crate::answers::Answers;
 use crate::arguments::Arguments;
@@ -36,20 +37,46 @@ impl Handler<Client> for OnThreads {
     }
 }
 
-/// Connects to a server at a URL, with a login if the server requires one. The connection lives as long as the
-/// runtime.
+/// The runtime of a connection. Dropping it waits for nothing: the resolver of the system, for example, cannot be
+/// interrupted, and may take half a minute for a host that does not exist.
+pub(crate) struct Background(Option<Runtime>);
+
+impl Background {
+    fn new() -> io::Result<Self> {
+        Ok(Self(Some(Runtime::new()?)))
+    }
+
+    fn enter(&self) -> Option<EnterGuard<'_>> {
+        self.0.as_ref().map(Runtime::enter)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
+    }
+}
+
+/// A connection to a server at a URL.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    /// The connection lives as long as the runtime.
+    pub(crate) runtime: Background,
+}
+
+/// Connects to a server at a URL, with a login if the server requires one.
 pub(crate) fn connect(
     config: ClientConfig,
     (url, headers): (&str, &[(String, String)]),
     arguments: &Arguments,
     ending: &Ending,
     answers: Answers,
-) -> Result<(Connection, Runtime), String> {
+) -> Result<Opened, String> {
     let mut http = HttpClientConfig::new(url);
     for (name, value) in headers {
         http.header(name, value).map_err(|error| format!("{name}: {error}"))?;
     }
-    let runtime = Runtime::new().map_err(|error| error.to_string())?;
+    let runtime = Background::new().map_err(|error| error.to_string())?;
     let answers = OnThreads(Arc::new(answers));
     let authorization = arguments.login.authorization(url, headers)?;
     // Loaded before the first request: a login may lead to `https` servers from any URL.
@@ -71,7 +98,7 @@ pub(crate) fn connect(
     let connected = ending.unless_interrupted(|| connecting).ok_or("interrupted")?;
     drop(entered);
     let connection = connected.map_err(|error| explain(url, &error))?;
-    Ok((connection, runtime))
+    Ok(Opened { connection, runtime })
 }
 
 /// Opens a connection over a transport, which carries the requests of the authorization as well.
@@ -113,4 +140,24 @@ pub(crate) fn without_secrets(url: &str) -> String {
     let (authority, path) = rest.find('/').map_or((rest, ""), |path| rest.split_at(path));
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_program_does_not_wait_for_the_resolver() {
+        let runtime = Background::new().unwrap();
+        let entered = runtime.enter();
+        // As the resolver of the system blocks.
+        tokio::task::spawn_blocking(|| thread::sleep(Duration::from_secs(3600)));
+        drop(entered);
+        let began = Instant::now();
+        drop(runtime);
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
 }

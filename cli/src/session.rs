@@ -19,13 +19,11 @@ use mcp_sansio_std::{
     spawn_with,
 };
 
-use tokio::runtime::Runtime;
-
 use crate::BuiltInServer;
 use crate::answers::{Answers, ServerOutput};
 use crate::arguments::Arguments;
 use crate::ending::Ending;
-use crate::http;
+use crate::http::{self, Background};
 use crate::login;
 use crate::patience::Patience;
 use crate::say::{self, say, show_progress};
@@ -38,7 +36,7 @@ pub(crate) struct Session {
     as_tasks: bool,
     ending: Arc<Ending>,
     /// The runtime of a connection over HTTP.
-    _runtime: Option<Runtime>,
+    _runtime: Option<Background>,
 }
 
 impl Session {
@@ -54,9 +52,9 @@ impl Session {
         let _patience = Patience::with(opening(arguments.revision));
         let connection = match target {
             Target::Url { url, headers } => {
-                let (connection, runtime) =
-                    http::connect(config, (url, headers), arguments, &ending, answers)?;
-                return Ok(Self::with(connection, arguments, ending, Some(runtime)));
+                let opened = http::connect(config, (url, headers), arguments, &ending, answers)?;
+                let session = Self::with(opened.connection, arguments, ending);
+                return Ok(Self { _runtime: Some(opened.runtime), ..session });
             }
             Target::BuiltIn => {
                 // The command line was checked for this.
@@ -73,17 +71,12 @@ impl Session {
                     .map_err(|error| explain(&error, &name, &server_output))?
             }
         };
-        Ok(Self::with(connection, arguments, ending, None))
+        Ok(Self::with(connection, arguments, ending))
     }
 
-    const fn with(
-        connection: Connection,
-        arguments: &Arguments,
-        ending: Arc<Ending>,
-        runtime: Option<Runtime>,
-    ) -> Self {
+    const fn with(connection: Connection, arguments: &Arguments, ending: Arc<Ending>) -> Self {
         let (timeout, as_tasks) = (arguments.timeout, arguments.task);
-        Self { connection, timeout, as_tasks, ending, _runtime: runtime }
+        Self { connection, timeout, as_tasks, ending, _runtime: None }
     }
 
     /// Returns the server's description of itself.
