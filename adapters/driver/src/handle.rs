@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use mcp_sansio::call::{Cancellation, Paging, TaskOptions, TaskTicket};
 use mcp_sansio::capability::CapabilitySet;
-use mcp_sansio::error::{CancelError, NotifyError};
+use mcp_sansio::error::{CancelError, ErrorObject, NotifyError};
 use mcp_sansio::event::Counts;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{Method, Notification, PagedMethod};
 use mcp_sansio::subscription::{ChangedList, Delivery, Log};
 use mcp_sansio::{
     CallError, CallId, CallOptions, Client, ConnectionNumber, IncomingId, Instant, Payload, Phase,
-    Revision, Server,
+    RespondError, Revision, Server,
 };
 use serde::Serialize;
 
@@ -282,6 +282,20 @@ impl Handle<Server> {
         self.wire.with(|server, out, _| {
             server.notifications().resource_updated_below(subscribed, uri, out)
         })
+    }
+
+    /// Ends a subscription of the modern era ([`Subscribed`](mcp_sansio::ServerEvent::Subscribed)) with an error, because
+    /// its changes cannot be reported any more. The client learns that, and may subscribe again.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Exchange::respond`](crate::Exchange::respond).
+    pub fn end_subscription(
+        &self,
+        subscription: IncomingId,
+        error: &ErrorObject<'_>,
+    ) -> Result<(), RespondError> {
+        self.wire.answer(|server, _, out| server.reject_with(subscription, error, out))
     }
 
     /// Returns the URIs that the client is subscribed to, in order.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_sansio::auth::Scopes;
 use mcp_sansio::capability::Capability;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::event::Subscribed;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::request::Requestor;
@@ -21,6 +22,9 @@ use crate::upstream::{Upstream, WatchedResource};
 
 /// How long a server that cannot be reached delays a subscription. Its changes are announced once it is back.
 const GRANTED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Why a resource is not watched.
+const MANY_WATCHED: &str = "too many resources of the server are watched";
 
 /// The subscriptions of all clients, by connection. The endpoint limits the number of subscriptions of a connection.
 #[derive(Default)]
@@ -113,7 +117,7 @@ impl Subscribers {
         for Subscriber { handle, requestor, granted, subscriptions } in state.values_mut() {
             for (uri, watched) in subscriptions.values_mut().flatten() {
                 let owners = routes.announcers(granted.as_ref(), uri);
-                let new = watch(&owners, uri, (handle, *requestor));
+                let new = watch(&owners, uri, (handle, *requestor), true);
                 old.push(std::mem::replace(watched, new));
                 all.push((handle.clone(), uri.clone()));
             }
@@ -135,8 +139,9 @@ fn watch(
     owners: &[Arc<Upstream>],
     uri: &str,
     client: (&Handle<Server>, Requestor),
+    is_granted: bool,
 ) -> Vec<WatchedResource> {
-    owners.iter().filter_map(|owner| owner.watch(uri, client)).collect()
+    owners.iter().filter_map(|owner| owner.watch(uri, client, is_granted)).collect()
 }
 
 /// Whether a server announces changes of resources, or is not connected.
@@ -160,17 +165,16 @@ impl Gateway {
         let requestor = for_limits(exchange);
         let owners = routes.announcers(granted.as_ref(), uri);
         let (mut kept, deadline) = (Vec::new(), Instant::now() + GRANTED_WITHIN);
-        let all = watch(&owners, uri, (handle, requestor));
+        let all = watch(&owners, uri, (handle, requestor), false);
         if all.is_empty() && !owners.is_empty() {
-            let message = "too many resources of the server are watched";
-            return exchange.reject(ErrorCode::INTERNAL_ERROR, message);
+            return exchange.reject(ErrorCode::INTERNAL_ERROR, MANY_WATCHED);
         }
         for mut watched in all {
             let is_granted = tokio::select! {
                 biased;
                 () = exchange.cancelled() => return Err(RespondError::Cancelled),
                 is_granted = watched.is_granted() => is_granted,
-                () = tokio::time::sleep_until(deadline) => true,
+                () = tokio::time::sleep_until(deadline) => watched.rely(),
             };
             if is_granted {
                 kept.push(watched);
@@ -195,14 +199,21 @@ impl Gateway {
         exchange.respond(&())
     }
 
-    /// Watches the resources of a subscription of the modern era, which has been granted already.
+    /// Watches the resources of a subscription of the modern era, which has been granted already. It ends with an error if
+    /// that is not possible.
     pub(super) fn listen(&self, handle: &Handle<Server>, subscribed: &Subscribed<'_>) {
         let wanted = subscribed.requested.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
         let (routes, granted) = (self.routes(), self.granted(subscribed.context.principal));
         for uri in wanted.resource_subscriptions.into_iter().flatten() {
             let owners = routes.announcers(granted.as_ref(), &uri);
             let requestor = subscribed.context.requestor;
-            let watched = watch(&owners, &uri, (handle, requestor));
+            let watched = watch(&owners, &uri, (handle, requestor), true);
+            if watched.is_empty() && !owners.is_empty() {
+                let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, MANY_WATCHED);
+                // It may have ended already.
+                _ = handle.end_subscription(subscribed.id, &error);
+                return self.subscribers().remove_listen(subscribed.id);
+            }
             let client = (handle, requestor, granted.clone());
             self.subscribers().add(client, Some(subscribed.id), (&uri, watched));
         }

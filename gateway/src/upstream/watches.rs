@@ -43,6 +43,8 @@ struct Watched {
     /// The share of the client that was the first to watch it.
     _share: Share,
     decision: watch::Receiver<Option<bool>>,
+    /// Whether a client believes to be subscribed: it was not refused, and is not waiting for the decision.
+    is_relied_on: bool,
     /// Dropping it ends the subscription.
     _stop: watch::Sender<()>,
 }
@@ -109,6 +111,18 @@ impl WatchedResource {
             Err(_) => false,
         }
     }
+
+    /// Tells the client that it is subscribed, before the server has decided: its refusal is not final any more. Returns
+    /// false if the server has refused meanwhile.
+    pub(crate) fn rely(&self) -> bool {
+        let Some(upstream) = self.upstream.upgrade() else { return false };
+        let mut watched = upstream.watches.lock();
+        let known = watched.get_mut(&self.uri).filter(|known| Arc::ptr_eq(&known.key, &self.key));
+        known.is_some_and(|known| {
+            known.is_relied_on = true;
+            true
+        })
+    }
 }
 
 impl Drop for WatchedResource {
@@ -131,11 +145,12 @@ impl Watches {
 
 impl Upstream {
     /// Watches a resource for a client until the result is dropped. `None` if too many resources are watched, by all or by
-    /// this client.
+    /// this client. `is_granted`: whether the client is told that it is subscribed, without waiting for the server.
     pub(crate) fn watch(
         self: &Arc<Self>,
         uri: &str,
         (client, requestor): (&Handle<Server>, Requestor),
+        is_granted: bool,
     ) -> Option<WatchedResource> {
         let mut watched = self.watches.lock();
         let share = match watched.contains_key(uri) {
@@ -155,12 +170,14 @@ impl Upstream {
                 decide,
             };
             tokio::spawn(watching.run(stopped));
-            Watched { key, watchers, _share: share, decision, _stop: stop }
+            let is_relied_on = false;
+            Watched { key, watchers, _share: share, decision, is_relied_on, _stop: stop }
         };
         if let Some(share) = share {
             watched.insert(uri.to_owned(), begin(share));
         }
-        let known = watched.get(uri)?;
+        let known = watched.get_mut(uri)?;
+        known.is_relied_on |= is_granted;
         known.watchers.add(client);
         Some(WatchedResource {
             key: Arc::clone(&known.key),
@@ -192,13 +209,7 @@ impl Watching {
                 if self.follow(&link).await {
                     backoff.reset();
                 }
-                if *self.decide.borrow() == Some(false) {
-                    // The next client asks again.
-                    let mut watched = self.upstream.watches.lock();
-                    let is_it = |known: &Watched| Arc::ptr_eq(&known.key, &self.key);
-                    if watched.get(&self.uri).is_some_and(is_it) {
-                        watched.remove(&self.uri);
-                    }
+                if *self.decide.borrow() == Some(false) && !self.is_relied_on() {
                     return;
                 }
                 tokio::time::sleep(backoff.next()).await;
@@ -209,6 +220,19 @@ impl Watching {
             _ = stopped.changed() => {}
             () = work => {}
         }
+    }
+
+    /// Whether a client relies on the subscription that the server has refused. If not, the entry is removed, and the next
+    /// client asks again.
+    fn is_relied_on(&self) -> bool {
+        let mut watched = self.upstream.watches.lock();
+        let known = watched.get(&self.uri).filter(|known| Arc::ptr_eq(&known.key, &self.key));
+        let Some(known) = known else { return false };
+        let is_relied_on = known.is_relied_on;
+        if !is_relied_on {
+            watched.remove(&self.uri);
+        }
+        is_relied_on
     }
 
     /// Follows a subscription to its end. Returns whether it was granted.
@@ -224,6 +248,11 @@ impl Watching {
             // It cannot be asked at the moment.
             Err(_) => return false,
         };
+        // Clients that come from here on wait for the next decision.
+        self.decide.send_if_modified(|decision| {
+            decision.take_if(|is_granted| !*is_granted);
+            false
+        });
         let mut subscription = Subscription { link, entry: Some(entry) };
         let was_granted = *self.decide.borrow() == Some(true);
         let mut is_granted = false;
@@ -255,7 +284,7 @@ impl Watching {
         is_granted
     }
 
-    /// Notes a refusal. A subscription that was granted before is tried again, because its clients rely on it.
+    /// Notes a refusal, for the clients that wait for the decision. A subscription that clients rely on is tried again.
     fn refused(&self) {
         self.decide.send_if_modified(|decision| {
             let is_first = decision.is_none();

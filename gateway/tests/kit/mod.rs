@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use mcp_sansio::call::TaskOptions;
 use mcp_sansio::error::ErrorObject;
+use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolParams, CallToolResult, ElicitParams, ElicitationCapability, EmptyCapability,
@@ -54,6 +55,7 @@ struct Inner {
     list_fails: AtomicBool,
     lists: AtomicUsize,
     listen: Mutex<Listen>,
+    most_listens: Mutex<Option<u32>>,
 }
 
 /// How a server responds to a subscription.
@@ -75,9 +77,13 @@ pub(crate) const TOOLS: [&str; 10] =
 
 impl Fake {
     pub(crate) fn new(name: &'static str, revision: Revision) -> Self {
+        Self::with_revisions(name, RevisionSet::only(revision))
+    }
+
+    fn with_revisions(name: &'static str, revisions: RevisionSet) -> Self {
         Self(Arc::new(Inner {
             name,
-            revisions: RevisionSet::only(revision),
+            revisions,
             is_up: AtomicBool::new(true),
             attempts: AtomicUsize::new(0),
             serving: Mutex::default(),
@@ -91,7 +97,13 @@ impl Fake {
             list_fails: AtomicBool::new(false),
             lists: AtomicUsize::new(0),
             listen: Mutex::default(),
+            most_listens: Mutex::default(),
         }))
+    }
+
+    /// A server of both eras.
+    pub(crate) fn of_both_eras(name: &'static str) -> Self {
+        Self::with_revisions(name, RevisionSet::ALL)
     }
 
     pub(crate) fn legacy(name: &'static str) -> Self {
@@ -153,6 +165,11 @@ impl Fake {
         *self.0.listen.lock().unwrap() = listen;
     }
 
+    /// Sets how many subscriptions later connections can have.
+    pub(crate) fn set_most_listens(&self, most: u32) {
+        *self.0.most_listens.lock().unwrap() = Some(most);
+    }
+
     /// Returns how often the tools were listed.
     pub(crate) fn lists(&self) -> usize {
         self.0.lists.load(Ordering::SeqCst)
@@ -188,7 +205,7 @@ impl Fake {
         serving.len()
     }
 
-    fn server_config(&self) -> ServerConfig {
+    pub(crate) fn server_config(&self) -> ServerConfig {
         let mut config = ServerConfig::new(self.0.name, "1");
         config.revisions = self.0.revisions;
         config.capabilities.tools = Some(ListChanged::default());
@@ -202,6 +219,9 @@ impl Fake {
         let asks = *self.0.listen.lock().unwrap() != Listen::Granted;
         if asks {
             config.listening = mcp_sansio::config::Listening::Asked;
+        }
+        if let Some(most) = *self.0.most_listens.lock().unwrap() {
+            config.connection.limits.listens = most;
         }
         config.capabilities.logging = Some(EmptyCapability::default());
         // The adapter would serve subscriptions to tasks.
@@ -452,6 +472,8 @@ pub(crate) struct Peer {
 pub(crate) struct Seen {
     pub(crate) events: Mutex<Vec<String>>,
     pub(crate) questions: Mutex<Vec<String>>,
+    /// The errors that have ended subscriptions.
+    pub(crate) failed_subscriptions: Mutex<Vec<String>>,
     pub(crate) name: Mutex<String>,
     /// How long a question takes.
     pub(crate) patience: Mutex<Duration>,
@@ -479,13 +501,18 @@ impl Handler<Client> for Answers {
     }
 
     async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
-        if let ClientEvent::Subscription(update) = event
-            && let mcp_sansio::event::SubscriptionNews::Changed(change) = update.news
-        {
-            let uri =
-                change.params.as_ref().and_then(|params| params.get("uri")?.parse::<String>().ok());
-            let text = format!("{} {}", change.method, uri.unwrap_or_default());
-            self.0.events.lock().unwrap().push(text.trim_end().to_owned());
+        let ClientEvent::Subscription(update) = event else { return };
+        match update.news {
+            SubscriptionNews::Changed(change) => {
+                let params = change.params.as_ref();
+                let uri = params.and_then(|params| params.get("uri")?.parse::<String>().ok());
+                let text = format!("{} {}", change.method, uri.unwrap_or_default());
+                self.0.events.lock().unwrap().push(text.trim_end().to_owned());
+            }
+            SubscriptionNews::Ended(SubscriptionEnd::Failed(error)) => {
+                self.0.failed_subscriptions.lock().unwrap().push(error.message.to_string());
+            }
+            _ => {}
         }
     }
 }
