@@ -7,10 +7,11 @@ mod kit;
 use std::time::Duration;
 
 use kit::*;
-use mcp_sansio::CallOptions;
 use mcp_sansio::model::SubscriptionFilter;
+use mcp_sansio::{CallOptions, ErrorCode};
 use mcp_sansio_gateway::Gateway;
-use mcp_sansio_tokio::Json;
+use mcp_sansio_gateway::config::GatewayConfig;
+use mcp_sansio_tokio::{CallFailure, Json};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -225,11 +226,7 @@ async fn a_change_while_the_first_client_waits_is_found() {
     server.set_tools(&["whoami"]);
     server.set_list_delay(Duration::from_secs(3));
     server.set_listen(Listen::Unacknowledged);
-    let gateway = Gateway::start(mcp_sansio_gateway::config::GatewayConfig::new(
-        "gateway",
-        vec![server.config()],
-    ))
-    .unwrap();
+    let gateway = Gateway::start(GatewayConfig::new("gateway", vec![server.config()])).unwrap();
     let client = Peer::modern(&gateway, "c").await;
     client.handle().subscribe(&SubscriptionFilter::new().with_tools()).unwrap();
     let (count, ()) = tokio::join!(count_tools(&client), async {
@@ -265,5 +262,45 @@ async fn a_hanging_list_delays_only_the_first_call() {
         let before = tokio::time::Instant::now();
         assert_eq!(client.call("one__whoami", json!({})).await.unwrap(), "one");
         assert_eq!(before.elapsed().as_secs(), seconds);
+    }
+}
+
+/// A cursor is a position in the list of its first page. If the list has changed, the client begins again, and misses
+/// nothing. A cursor of tools is none of resources.
+///
+/// Proves M-PAGE-03, L-PAGE-09.
+#[tokio::test(start_paused = true)]
+async fn a_cursor_is_of_one_list() {
+    let (one, two) = (Fake::modern("one"), Fake::legacy("two"));
+    let mut config = GatewayConfig::new("gateway", vec![one.config(), two.config()]);
+    config.page_size = 4;
+    let gateway = Gateway::start(config).unwrap();
+    gateway.connected(Duration::from_secs(60)).await;
+    for client in [Peer::modern(&gateway, "m").await, Peer::legacy(&gateway, "l").await] {
+        let ask = async |list: &str, cursor: &str| {
+            let params = match cursor {
+                "" => Json(json!({})),
+                cursor => Json(json!({ "cursor": cursor })),
+            };
+            let asked = client.handle().call_method(list, &params, CallOptions::new()).await;
+            asked.map(|page| page.raw().parse::<serde_json::Value>().unwrap())
+        };
+        let cursor_of = |page: &serde_json::Value| page["nextCursor"].as_str().unwrap().to_owned();
+        let first = cursor_of(&ask("tools/list", "").await.unwrap());
+        let second = ask("tools/list", &first).await.unwrap();
+        assert_eq!(second["tools"][0]["name"], format!("one__{}", TOOLS[4]));
+        let is_refused = |asked: Result<_, CallFailure>| match asked {
+            Err(CallFailure::PeerError(error)) => error.code == ErrorCode::INVALID_PARAMS,
+            _ => false,
+        };
+        assert!(is_refused(ask("resources/list", &first).await));
+        one.set_tools(&TOOLS[1..]);
+        settle().await;
+        assert!(is_refused(ask("tools/list", &cursor_of(&second)).await));
+        // The same list as before is the same one.
+        one.set_tools(&TOOLS);
+        settle().await;
+        let again = ask("tools/list", &cursor_of(&second)).await.unwrap();
+        assert_eq!(again["tools"][0]["name"], format!("one__{}", TOOLS[8]));
     }
 }

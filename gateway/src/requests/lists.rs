@@ -1,6 +1,7 @@
 //! Lists: the items of all servers, in the order of the configuration.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use mcp_sansio::json::{Raw, Str};
@@ -88,15 +89,29 @@ impl<'l> List<'l> {
         items
     }
 
-    /// Responds with a page.
+    /// Returns a number that differs if the list is another one: a position in it would be that of another item.
+    fn version(&self, revision: Revision) -> u64 {
+        let mut version = DefaultHasher::new();
+        revision.hash(&mut version);
+        for upstream in self.visible {
+            let part = self.parts.iter().find(|(of, _)| Arc::ptr_eq(of, upstream));
+            (&upstream.config.name, part.map(|(_, part)| part.version)).hash(&mut version);
+        }
+        version.finish()
+    }
+
+    /// Responds with a page. A cursor of another list, or of the list before a change, is refused: the client begins
+    /// again.
     fn respond<M: PagedMethod>(
         &self,
         exchange: &Exchange,
         cursor: Option<&Str<'_>>,
         page_size: usize,
     ) -> Result<(), RespondError> {
-        let items = self.items::<M>(exchange.request().context.revision);
-        match Pager::new(page_size).page(&items, cursor) {
+        let revision = exchange.request().context.revision;
+        let items = self.items::<M>(revision);
+        let pager = Pager::new(page_size).key(self.kind as u64).version(self.version(revision));
+        match pager.page(&items, cursor) {
             Ok(page) => exchange.respond(&page.result::<M>()),
             Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
         }

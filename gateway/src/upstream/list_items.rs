@@ -1,6 +1,7 @@
 //! [`Items`]: the items of one list of a server, as clients see them.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::Revision;
@@ -30,6 +31,8 @@ pub(super) struct Source<'s> {
 pub(crate) struct Items {
     /// The items, by the name or URI that clients use.
     pub(crate) items: Vec<(String, Raw<'static>)>,
+    /// A hash of the items.
+    pub(crate) version: u64,
     /// Which tools run as tasks, by their names at the server.
     pub(crate) tool_tasks: ToolTasks,
     /// Whether any tool may become a task, as the server decides.
@@ -67,6 +70,9 @@ impl Items {
             }
         }
         all.tool_tasks.finish();
+        let mut version = DefaultHasher::new();
+        all.items.iter().for_each(|(_, item)| item.as_json().hash(&mut version));
+        all.version = version.finish();
         all
     }
 
