@@ -258,8 +258,12 @@ impl Client {
 
     /// Ends the session, and opens another one.
     async fn replace(&mut self) {
-        let began = Instant::now();
+        // The messages of the session end with it.
+        self.read_until(Self::has_acknowledged).await;
+        self.check_notes();
+        let (began, mut attempts) = (Instant::now(), 0);
         loop {
+            attempts += 1;
             assert!(began.elapsed() < PATIENCE, "the session cannot be ended");
             let process = self.network.any(&mut self.chooser).await;
             match process
@@ -269,7 +273,7 @@ impl Client {
             {
                 Some(200) => break,
                 // An earlier attempt has ended it.
-                Some(404) if began != Instant::now() => break,
+                Some(404) if 1 < attempts => break,
                 Some(503) | None => tokio::time::sleep(Duration::from_secs(1)).await,
                 Some(status) => panic!("{status}"),
             }
@@ -373,6 +377,13 @@ impl Client {
             assert!(began.elapsed() < PATIENCE, "received {:?}", self.received);
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
+    }
+
+    /// Whether all messages of acknowledged calls have arrived.
+    fn has_acknowledged(&self) -> bool {
+        let received: BTreeSet<_> = self.received.iter().collect();
+        let mut acknowledged = self.notes.iter().filter(|(_, note)| note.acknowledged.is_some());
+        acknowledged.all(|(note, _)| received.contains(note))
     }
 
     fn check_notes(&self) {
