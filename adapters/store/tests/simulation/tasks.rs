@@ -1,6 +1,7 @@
 //! Clients with tasks: a task that was acknowledged is found at every node, and its work is done, whatever happens to nodes.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,6 +33,7 @@ struct Counts {
     cancelled: usize,
     refused: usize,
     listed: usize,
+    denied: usize,
     resumed: usize,
 }
 
@@ -49,9 +51,21 @@ struct Known {
     end: Option<(Value, Instant)>,
 }
 
+/// The clients of all acknowledged tasks, by their numbers.
+type Owners = Arc<Mutex<BTreeMap<String, u64>>>;
+
+/// Whether a client is a user. Every other one is unknown.
+const fn is_user(number: u64) -> bool {
+    number.is_multiple_of(2)
+}
+
 struct TaskClient {
     network: Network,
     chooser: Chooser,
+    number: u64,
+    owners: Owners,
+    /// How many tasks may exist that were not acknowledged.
+    unacknowledged: usize,
     sender: worker::Client,
     /// A session of the same user.
     session: Option<worker::Client>,
@@ -60,12 +74,11 @@ struct TaskClient {
 }
 
 impl TaskClient {
-    fn new(network: Network, chooser: Chooser, number: u64) -> Self {
-        // Every other client is unknown.
-        let user = number.is_multiple_of(2).then_some(number);
-        let sender = worker::Client { user, session: None };
+    fn new(network: Network, chooser: Chooser, number: u64, owners: Owners) -> Self {
+        let sender = worker::Client { user: is_user(number).then_some(number), session: None };
         let (tasks, counts) = (BTreeMap::new(), Counts::default());
-        Self { network, chooser, sender, session: None, tasks, counts }
+        let (session, unacknowledged) = (None, 0);
+        Self { network, chooser, number, owners, unacknowledged, sender, session, tasks, counts }
     }
 
     /// Sends a request to any process. `None` if it has no response.
@@ -116,6 +129,9 @@ impl TaskClient {
 
     async fn act(&mut self) {
         tokio::time::sleep(Duration::from_millis(self.chooser.below(1_000))).await;
+        if self.chooser.one_in(16) {
+            return self.get_of_another().await;
+        }
         match (self.chooser.below(8), self.any_task()) {
             (0, _) | (_, None) => self.begin().await,
             (1, Some(task)) if self.chooser.one_in(3) => self.cancel(task).await,
@@ -136,11 +152,37 @@ impl TaskClient {
                 let is_listed = |id: &str| listed.iter().any(|task| task["taskId"] == id);
                 let missing = expected.iter().find(|id| !is_listed(id));
                 assert!(missing.is_none(), "an acknowledged task is not listed: {message}");
+                let owners = self.owners.lock().unwrap();
+                let owner = |task: &Value| owners.get(task["taskId"].as_str().unwrap()).copied();
+                let is_foreign = |owner: u64| owner != self.number;
+                let foreign = listed.iter().find(|task| owner(task).is_some_and(is_foreign));
+                assert!(foreign.is_none(), "a task of another user is listed: {message}");
+                assert!(listed.len() <= expected.len() + self.unacknowledged, "{message}");
                 self.counts.listed += 1;
             }
             // Its node did not get the second step of the handshake.
             Some((404, _)) => self.session = None,
             other => assert!(other.is_none(), "{other:?}"),
+        }
+    }
+
+    /// Asks for a task of another client, and does not get it, unless both are unknown: the id is what they have.
+    async fn get_of_another(&mut self) {
+        let is_hidden =
+            |owner: u64| owner != self.number && (is_user(owner) || is_user(self.number));
+        let hidden: Vec<String> = {
+            let owners = self.owners.lock().unwrap();
+            let hidden = owners.iter().filter(|(_, owner)| is_hidden(**owner));
+            hidden.map(|(task, _)| task.clone()).collect()
+        };
+        if hidden.is_empty() {
+            return;
+        }
+        let task = &hidden[self.chooser.below(hidden.len() as u64) as usize];
+        let sent = self.try_once("tasks/get", &json!({"taskId": task})).await;
+        if let Some(message) = sent {
+            assert_eq!(message["error"]["code"], -32602, "a task of another client: {message}");
+            self.counts.denied += 1;
         }
     }
 
@@ -161,12 +203,16 @@ impl TaskClient {
         let (asks, time) = (self.chooser.one_in(4), self.chooser.below(20_000));
         let arguments = json!({"time": time, "asks": asks, "checkpoint": true});
         let params = json!({"name": "work", "arguments": arguments});
-        // A task that is not acknowledged may exist or not.
-        if let Some(message) = self.try_once("tools/call", &params).await {
-            let task = message["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{message}"));
-            self.tasks.insert(task.to_owned(), Known { asks, ..Known::default() });
-            self.counts.begun += 1;
-        }
+        let Some(message) = self.try_once("tools/call", &params).await else {
+            // It may exist or not.
+            self.unacknowledged += 1;
+            return;
+        };
+        let task = message["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{message}"));
+        self.tasks.insert(task.to_owned(), Known { asks, ..Known::default() });
+        let other = self.owners.lock().unwrap().insert(task.to_owned(), self.number);
+        assert_eq!(other, None, "two tasks have the id {task}");
+        self.counts.begun += 1;
     }
 
     async fn get(&mut self, task: &str) -> Value {
@@ -248,10 +294,10 @@ async fn run(seed: u64, troubles: Troubles) -> Counts {
     let mut network = Network::default();
     network.tasks = Some((Journal::clone(&journal), clock));
     let mut world = World::begin(network.clone(), seed).await;
-    let mut clients = Vec::new();
+    let (mut clients, owners) = (Vec::new(), Owners::default());
     for number in 1..=CLIENTS {
-        let mut client =
-            TaskClient::new(network.clone(), Chooser::new(seed, 1_000 + number), number);
+        let chooser = Chooser::new(seed, 1_000 + number);
+        let mut client = TaskClient::new(network.clone(), chooser, number, Arc::clone(&owners));
         clients.push(tokio::spawn(async move {
             for _ in 0..ACTS {
                 client.act().await;
@@ -267,6 +313,7 @@ async fn run(seed: u64, troubles: Troubles) -> Counts {
         counts.cancelled += client.counts.cancelled;
         counts.refused += client.counts.refused;
         counts.listed += client.counts.listed;
+        counts.denied += client.counts.denied;
     }
     let lines = journal.lock().unwrap();
     counts.resumed = lines.iter().filter(|line| line.starts_with("resumed")).count();
@@ -283,6 +330,7 @@ fn tasks_outlive_their_nodes() {
             let counts = run(seed, troubles).await;
             assert!(50 < counts.begun, "{counts:?}");
             assert!(0 < counts.resumed, "{counts:?}");
+            assert!(0 < counts.listed && 0 < counts.denied, "{counts:?}");
         })
     });
 }
