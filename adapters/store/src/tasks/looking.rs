@@ -8,6 +8,7 @@ use mcp_sansio::task::{RestoreError, TaskKey, TaskSharing};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
+use super::messages::Found;
 use super::record::{StoredTask, key_of};
 use super::{Known, NodeTasks, Table, TaskCopy};
 use crate::node::Inner;
@@ -122,10 +123,16 @@ impl NodeTasks {
         }
     }
 
-    /// Returns those of some tasks that this node works on, or has a copy of, with their keys.
-    pub(super) fn keys(&self, ids: &[String]) -> Vec<(String, TaskKey)> {
+    /// Returns those of some tasks that this node works on, or has a copy of.
+    pub(super) fn present(&self, ids: &[String]) -> Vec<Found> {
         self.tasks.inspect(|tasks, _| {
-            ids.iter().filter_map(|id| Some((id.clone(), tasks.find(id)?))).collect()
+            let found = |id: &String| {
+                let key = tasks.find(id)?;
+                let task = tasks.get(key)?;
+                let end = task.ttl().map(|ttl| task.created() + ttl);
+                Some(Found { id: id.clone(), key, end })
+            };
+            ids.iter().filter_map(found).collect()
         })
     }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use mcp_sansio::Instant;
 use mcp_sansio::http::Reply;
 use mcp_sansio::request::Requestor;
 use mcp_sansio::task::TaskKey;
@@ -27,7 +28,15 @@ struct Tasks {
     /// The sender of a response, which may be the input of any of its tasks.
     responder: OnceLock<Requestor>,
     /// The tasks that were found.
-    found: OnceLock<Vec<(String, TaskKey)>>,
+    found: OnceLock<Vec<Found>>,
+}
+
+/// A task that was found before a message about it was processed.
+pub(super) struct Found {
+    pub(super) id: String,
+    pub(super) key: TaskKey,
+    /// The time at which it expires.
+    pub(super) end: Option<Instant>,
 }
 
 impl Concerned {
@@ -38,7 +47,7 @@ impl Concerned {
         concerned
     }
 
-    fn found(&self) -> &[(String, TaskKey)] {
+    fn found(&self) -> &[Found] {
         self.0.found.get().map_or(&[], |found| found)
     }
 
@@ -46,7 +55,7 @@ impl Concerned {
     pub(crate) fn wait(&self, part: &[u8]) -> Option<Wait> {
         let others = self.0.responder.get().map_or(Others::None, |sender| Others::Of(*sender));
         let mut ids = ids_in(part);
-        ids.extend(self.found().iter().map(|(id, _)| id.clone()));
+        ids.extend(self.found().iter().map(|found| found.id.clone()));
         let since = self.0.since.load(Ordering::Relaxed);
         let is_about_tasks = !ids.is_empty() || !matches!(others, Others::None);
         is_about_tasks.then_some(Wait { since, ids, others })
@@ -157,7 +166,7 @@ impl Inner {
             Reply::busy("the task cannot be served at this time")
         })?;
         if let Some(tasks) = &self.tasks {
-            let present = tasks.keys(&found);
+            let present = tasks.present(&found);
             if present.len() < found.len() {
                 return Err(Reply::busy("the task moves to another node"));
             }
@@ -168,7 +177,7 @@ impl Inner {
     }
 
     /// Stores the changes of tasks that a part of a response waits for. The part must not be sent if a task was found before the
-    /// message was processed, and is gone.
+    /// message was processed, and is gone before its end: the part could deny a task that exists.
     pub(crate) async fn store_tasks_of(
         self: &Arc<Self>,
         concerned: &Concerned,
@@ -179,8 +188,12 @@ impl Inner {
         self.store_tasks(&wait).await?;
         // The next part of an event stream is about later changes.
         concerned.0.since.store(latest, Ordering::Relaxed);
-        let found = concerned.found();
-        let is_there = found.iter().all(|(id, key)| tasks.find(id) == Some(*key));
-        is_there.then_some(()).ok_or(TaskNotStored::TakenOver)
+        let now = tasks.tasks.now();
+        let is_known = |found: &Found| match tasks.find(&found.id) {
+            Some(key) => key == found.key,
+            None => found.end.is_some_and(|end| end <= now),
+        };
+        let are_known = concerned.found().iter().all(is_known);
+        are_known.then_some(()).ok_or(TaskNotStored::TakenOver)
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod ends;
+mod expiry;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod lists;
