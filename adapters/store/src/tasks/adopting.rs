@@ -76,8 +76,12 @@ impl Inner {
         let change = Change::Put { value: own.to_bytes()?, lifetime };
         let write = Write { key: at, expected: Some(version), change };
         // The store may have done it nevertheless: it is looked at again.
-        tasks.table().doubtful.insert(id.clone());
+        let was_doubtful = !tasks.table().doubtful.insert(id.clone());
         if self.batches.store().write(&[write]).await? != [Written::Done] {
+            // A conflict is certain. Only the write of an earlier attempt is still in doubt.
+            if !was_doubtful {
+                tasks.table().doubtful.remove(&id);
+            }
             return Ok(false);
         }
         let key = tasks.own(own, version + 1, began)?;

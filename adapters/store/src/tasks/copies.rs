@@ -107,7 +107,8 @@ impl Inner {
         for id in doubtful {
             match self.look_for_task(&id).await {
                 Ok(_) => _ = tasks.table().doubtful.remove(&id),
-                Err(error) => return (self.options.on_error)(&error),
+                // It is looked at again with the next refresh, and delays no other task.
+                Err(error) => (self.options.on_error)(&error),
             }
         }
         if !watched.is_empty()

@@ -8,3 +8,4 @@ mod expiry;
 mod kit;
 mod lists;
 mod places;
+mod unreadable;
