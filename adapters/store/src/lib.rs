@@ -68,7 +68,7 @@
 //!   their clients resume them.
 //! - The copies of a node count for its limits ([`TasksConfig`](mcp_sansio::task::TasksConfig)): give it room for the tasks of all
 //!   nodes. Copies that nothing waits for make room for others, or are dropped after a minute.
-//! - `tasks/list` lists the tasks of all nodes. Let every node have the same
+//! - `tasks/list` lists the tasks of all nodes, of a user or a session the latest 10,000. Let every node have the same
 //!   [`cursor_key`](mcp_sansio::task::TasksConfig::cursor_key), and let
 //!   [`identify`](mcp_sansio_http::EndpointOptions::identify) number users alike. The clocks of the nodes should agree to a few
 //!   seconds, because tasks expire by them.

@@ -15,7 +15,7 @@ use crate::storing::LONGEST_LIFETIME;
 pub(super) const LONGEST_ID: usize = 256;
 
 /// How long a record outlives its task: the clocks of nodes differ.
-const MARGIN: Duration = Duration::from_secs(60);
+pub(super) const MARGIN: Duration = Duration::from_secs(60);
 
 /// A task in the store: its state, and its owner.
 #[derive(Serialize, Deserialize)]

@@ -1,11 +1,12 @@
 //! Stores the tasks that have changed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_sansio::request::Requestor;
 use mcp_sansio::task::TaskKey;
 use tokio::time::Instant;
 
+use super::lists::Listed;
 use super::record::{StoredTask, key_of, lifetime, list_key};
 use super::{Known, NodeTasks, Own, TaskCopy, TaskNotStored, Wait};
 use crate::node::Inner;
@@ -31,10 +32,10 @@ struct Changed {
 
 /// The action for a task that has changed.
 enum Action {
-    /// Write the record. The task is to be added to the list of its requestor first, if it is in
+    /// Write the record. The task is to be added to the list with this key first, if it is in
     /// none.
     Put {
-        list: Option<Requestor>,
+        list: Option<(String, Listed)>,
         write: Write,
     },
     Remove(Write),
@@ -79,8 +80,8 @@ impl NodeTasks {
                     return Ok(Changed { key, number, id, action: Action::Refuse });
                 };
                 let version = own.map_or(0, |own| own.version);
-                let list =
-                    Some(task.owner()).filter(|owner| own.is_none() && list_key(*owner).is_some());
+                let list = list_key(task.owner()).filter(|_| own.is_none());
+                let list = list.map(|key| (key, Listed::of(&task)));
                 let (node, address) = match table.is_leaving {
                     true => (String::new(), String::new()),
                     false => (node.to_owned(), address.to_owned()),
@@ -236,17 +237,10 @@ impl Inner {
         tasks: &NodeTasks,
         changed: Vec<Changed>,
     ) -> Result<(), StoreError> {
-        let (mut puts, mut result) = (Vec::new(), Ok(()));
+        let mut puts = Vec::new();
         let began = Instant::now();
         for one in changed {
             match &one.action {
-                Action::Put { list: Some(requestor), .. } => {
-                    if let Err(error) = self.list_task(*requestor, &one.id).await {
-                        tasks.failed(one.key);
-                        result = Err(error);
-                        continue;
-                    }
-                }
                 Action::Put { .. } | Action::Remove(_) => {}
                 Action::Refuse => {
                     tasks.refuse(&one, TaskNotStored::BadId);
@@ -259,9 +253,10 @@ impl Inner {
             }
             puts.push(one);
         }
+        let listed = self.list_changed(tasks, &mut puts).await;
         let writes: Vec<Write> = puts.iter().filter_map(Changed::write).cloned().collect();
         if writes.is_empty() {
-            return result;
+            return listed;
         }
         let written = match self.batches.store().write(&writes).await {
             Ok(written) => written,
@@ -274,6 +269,7 @@ impl Inner {
             puts.iter().for_each(|one| tasks.failed(one.key));
             return Err(StoreError::new("the store has returned too few results"));
         }
+        let mut result = listed;
         for ((one, write), written) in puts.iter().zip(writes).zip(written) {
             if written == Written::Done {
                 tasks.written(one, one.version() + 1, began);
@@ -283,6 +279,27 @@ impl Inner {
             }
         }
         result
+    }
+
+    /// Adds new tasks to the lists of their requestors, and drops those for which that fails.
+    async fn list_changed(
+        &self,
+        tasks: &NodeTasks,
+        changed: &mut Vec<Changed>,
+    ) -> Result<(), StoreError> {
+        let mut lists = BTreeMap::<_, Vec<_>>::new();
+        for (list, listed) in changed.iter().filter_map(Changed::list) {
+            lists.entry(list.clone()).or_default().push(listed.clone());
+        }
+        let mut failed = self.list_tasks(lists, tasks.tasks.now()).await;
+        changed.retain(|one| {
+            let has_failed = one.list().is_some_and(|(list, _)| failed.contains_key(list));
+            if has_failed {
+                tasks.failed(one.key);
+            }
+            !has_failed
+        });
+        failed.pop_first().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Writes a task whose version was not that of the record: an earlier write of this node may have failed for it, and was
@@ -321,6 +338,14 @@ impl Changed {
     /// The version that the record must have.
     fn version(&self) -> u64 {
         self.write().and_then(|write| write.expected).unwrap_or_default()
+    }
+
+    /// The list that the task is to be added to.
+    const fn list(&self) -> Option<&(String, Listed)> {
+        match &self.action {
+            Action::Put { list, .. } => list.as_ref(),
+            _ => None,
+        }
     }
 
     const fn bytes(&self) -> usize {
