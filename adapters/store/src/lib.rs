@@ -68,6 +68,8 @@
 //!   their clients resume them.
 //! - The copies of a node count for its limits ([`TasksConfig`](mcp_sansio::task::TasksConfig)): give it room for the tasks of all
 //!   nodes. Copies that nothing waits for make room for others, or are dropped after a minute.
+//! - The end of a session without a user ends its tasks at the node of the session. Work on them at other nodes goes on,
+//!   although no request can reach it: give such tasks a time to live.
 //! - `tasks/list` lists the tasks of all nodes, of a user or a session the latest 10,000. Let every node have the same
 //!   [`cursor_key`](mcp_sansio::task::TasksConfig::cursor_key), and let
 //!   [`identify`](mcp_sansio_http::EndpointOptions::identify) number users alike. The clocks of the nodes should agree to a few

@@ -43,7 +43,8 @@ impl NodeTasks {
         if let Some(Known::Copy(_)) = table.known.get(&key) {
             let is_gone = self.tasks.inspect(|tasks, _| tasks.get(key).is_none());
             if is_gone {
-                // It has expired, or its requestor has ended. Its node notices that by itself.
+                // It has expired, which its node notices by itself, or its session has ended here. In the latter case its
+                // node goes on with work that no request can reach any more, until the end of its time to live.
                 table.known.remove(&key);
                 table.unwritten.remove(&key);
             }
