@@ -223,6 +223,31 @@ async fn input_is_given_to_the_server_of_a_reload() {
     }
 }
 
+/// A reload denies the tool while a person is asked. The call is not made again.
+#[tokio::test(start_paused = true)]
+async fn input_is_not_given_against_the_rules_of_a_reload() {
+    for denied in ["ask", "echo"] {
+        let new = Fake::modern("new");
+        let mut config = new.config();
+        let gateway = start_with(vec![config.clone()]).await;
+        let ann = Peer::legacy(&gateway, "ann").await;
+        *ann.seen.patience.lock().unwrap() = Duration::from_secs(60);
+        let (asked, ()) =
+            tokio::join!(ann.call_as_task("new__ask", json!({"label": "x"})), async {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+                config.names.deny = vec![denied.into()];
+                gateway.reload(vec![config.clone()]).await.unwrap();
+                new.crash(false);
+            });
+        if denied == "ask" {
+            let failure = asked.unwrap_err().to_string();
+            assert!(failure.contains("it has been removed from the gateway"), "{failure}");
+        } else {
+            assert_eq!(asked.unwrap(), "new x \"ann\"");
+        }
+    }
+}
+
 /// The gateway has to keep such a request, and keeps no more than its configuration permits.
 #[tokio::test(start_paused = true)]
 async fn requests_are_kept_within_the_limit() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mcp_sansio::auth::Scopes;
 use mcp_sansio::call::{TaskOptions, TaskTicket, Timeout};
 use mcp_sansio::event::Expiry;
 use mcp_sansio::json::Raw;
@@ -43,8 +44,18 @@ pub(crate) struct Call {
     /// The open requests for input of a person. Meanwhile the call does not expire.
     questions: Arc<AtomicBool>,
     options: CallOptions,
-    /// The params, if the call can be made again with input that the server requires.
-    kept: Option<(Raw<'static>, Share)>,
+    /// What is needed if the call can be made again with input that the server requires.
+    kept: Option<Kept>,
+}
+
+/// A tool call that can be made again.
+struct Kept {
+    params: Raw<'static>,
+    /// The name of the tool at the server.
+    name: Option<String>,
+    /// The scopes of the client, if the endpoint needs access tokens.
+    granted: Option<Scopes>,
+    _share: Share,
 }
 
 /// A request for input of a person. It marks the call when it ends, because the person has taken some of its time.
@@ -99,10 +110,17 @@ impl Call {
         }
     }
 
-    /// Keeps the params of a tool call, with which it can be made again, as long as there is room for them.
-    pub(crate) fn keep(&mut self, params: Raw<'static>) {
-        let kept = self.upstream.keep(self.requestor, params.as_json().len());
-        self.kept = kept.map(|kept| (params, kept));
+    /// Keeps the params of a tool call, with which it can be made again, as long as there is room for them. `name` is that
+    /// of the tool at the server.
+    pub(crate) fn keep(
+        &mut self,
+        params: Raw<'static>,
+        name: Option<&str>,
+        granted: Option<Scopes>,
+    ) {
+        let share = self.upstream.keep(self.requestor, params.as_json().len());
+        let name = name.map(str::to_owned);
+        self.kept = share.map(|share| Kept { params, name, granted, _share: share });
     }
 
     /// Follows the task that a call has become.
@@ -120,7 +138,7 @@ impl Call {
     /// Why that is not possible.
     pub(crate) fn kept(&self) -> Result<&Raw<'static>, String> {
         let name = &self.upstream.config.name;
-        self.kept.as_ref().map(|(params, _)| params).ok_or_else(|| {
+        self.kept.as_ref().map(|kept| &kept.params).ok_or_else(|| {
             format!("the server {name} has required input, and the gateway keeps too many requests for that")
         })
     }
@@ -179,7 +197,14 @@ impl Call {
                 // A server that a reload has removed serves its calls to their end, if its connection lasts.
                 Err(NoLink::Stopped) if self.link.handle().phase() == Phase::Ready => return Ok(()),
                 Err(NoLink::Stopped) => match gateway.routes().successor(&self.upstream) {
-                    Some(successor) => self.upstream = successor,
+                    Some(successor) if self.is_served_by(gateway, &successor) => {
+                        self.upstream = successor;
+                    }
+                    // The rules of the reload are others.
+                    Some(_) => {
+                        let reason = NoLink::Stopped;
+                        return Err(format!("the server {}: {reason}", self.upstream.config.name));
+                    }
                     None => return Ok(()),
                 },
                 Err(NoLink::Failed { again }) if Instant::now() + again < deadline => {
@@ -190,6 +215,14 @@ impl Call {
                 }
             }
         }
+    }
+
+    /// Whether a server that has replaced that of the call in a reload serves it for the client, under the same name.
+    fn is_served_by(&self, gateway: &Gateway, successor: &Arc<Upstream>) -> bool {
+        self.kept.as_ref().is_some_and(|kept| {
+            let (granted, name) = (kept.granted.as_ref(), kept.name.as_deref());
+            gateway.routes().serves_for(granted, successor, &self.upstream, name)
+        })
     }
 
     /// Returns a guard of a question to a person, during which the call does not expire.

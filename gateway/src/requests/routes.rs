@@ -109,7 +109,18 @@ impl Routes {
         stopped: &Upstream,
         name: Option<&str>,
     ) -> bool {
-        let is_visible = self.visible(exchange).any(|visible| Arc::ptr_eq(visible, successor));
+        self.serves_for(granted(exchange).as_ref(), successor, stopped, name)
+    }
+
+    /// As [`serves_as`](Self::serves_as), for a client with these scopes.
+    pub(crate) fn serves_for(
+        &self,
+        granted: Option<&Scopes>,
+        successor: &Arc<Upstream>,
+        stopped: &Upstream,
+        name: Option<&str>,
+    ) -> bool {
+        let is_visible = self.permitted(granted).any(|visible| Arc::ptr_eq(visible, successor));
         let shown = |upstream: &Upstream, name| upstream.config.names.shown(name);
         is_visible
             && name.is_none_or(|name| {

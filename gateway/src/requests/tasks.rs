@@ -18,7 +18,7 @@ use super::follow::Followed;
 use super::params;
 use super::parking::Questions;
 use super::responses::{refuse, unfollowed};
-use super::routes::Destination;
+use super::routes::{Destination, granted};
 use crate::gateway::Gateway;
 use crate::upstream::Counters;
 use crate::upstream::table::FromServer;
@@ -67,7 +67,8 @@ impl Gateway {
                     if !call.link.has_session() {
                         // The server may end the call, and require input for another one.
                         let (name, state) = at_server;
-                        call.keep(params::for_server(exchange.request(), name, state, false));
+                        let params = params::for_server(exchange.request(), name, state, false);
+                        call.keep(params, name, granted(&exchange));
                     }
                     tokio::spawn(work(self.clone(), task, call));
                 }
