@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use crate::budget::Share;
 use crate::client_key::ClientKey;
 use crate::gateway::Gateway;
+use crate::upstream::era::is_doubtful;
 use crate::upstream::link::Link;
 use crate::upstream::shared::NoLink;
 use crate::upstream::table::{CallEntry, FromServer};
@@ -262,7 +263,13 @@ impl Call {
                 // Without requested progress, this waits for the end of the call.
                 update = next_update(&mut self.pending) => match update {
                     Some(update) => return Step::Progress(update),
-                    None => self.outcome = Some((&mut self.pending).await),
+                    None => {
+                        let outcome = (&mut self.pending).await;
+                        if outcome.as_ref().is_err_and(is_doubtful) {
+                            self.link.doubt();
+                        }
+                        self.outcome = Some(outcome);
+                    }
                 },
                 () = tokio::time::sleep_until(self.deadline) => {
                     let was_asked = self.questions.swap(false, Ordering::Relaxed);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::config::KeepAlive;
+use mcp_sansio::event::Connected;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     ElicitationCapability, EmptyCapability, ListChanged, LoggingLevel, SamplingCapability,
@@ -13,7 +14,7 @@ use mcp_sansio::model::{
 use mcp_sansio::task::EXTENSION;
 use mcp_sansio::{CallError, CallOptions, ClientConfig, Era, Revision};
 use mcp_sansio_tokio::{Connection, Handle, PendingCall};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::connect::{OpenFailure, UpstreamHandler, open};
 use super::table::{CallEntry, FromServer, SubscriptionEntry, Table, TableHandler};
@@ -26,6 +27,8 @@ pub(crate) struct Link {
     table: Arc<Table>,
     revision: Revision,
     decides_about_tasks: bool,
+    /// Notified when a failure is a reason to ask the server for its era.
+    doubts: Notify,
     /// The connection, until it is closed.
     connection: Mutex<Option<Connection>>,
 }
@@ -41,11 +44,14 @@ impl Link {
         let table = Arc::new(Table::default());
         let handler = UpstreamHandler(TableHandler(Arc::clone(&table)));
         let connection = open(&config.transport, client(gateway, config), handler).await?;
+        let terms = Terms::of(connection.connected());
+        table.agree(connection.handle(), terms);
         Ok(Self {
             handle: connection.handle().clone(),
             table,
-            revision: connection.connected().revision,
-            decides_about_tasks: has_task_extension(&connection.connected().result),
+            revision: terms.revision,
+            decides_about_tasks: terms.decides_about_tasks,
+            doubts: Notify::new(),
             connection: Mutex::new(Some(connection)),
         })
     }
@@ -63,6 +69,16 @@ impl Link {
     /// Whether the server decides by itself which calls become tasks, as modern servers with the extension do.
     pub(super) const fn decides_about_tasks(&self) -> bool {
         self.decides_about_tasks
+    }
+
+    /// Notes a failure that another server at the same URL could cause.
+    pub(crate) fn doubt(&self) {
+        self.doubts.notify_one();
+    }
+
+    /// Waits for such a failure.
+    pub(super) async fn doubted(&self) {
+        self.doubts.notified().await;
     }
 
     /// Returns the handle for calls.
@@ -148,6 +164,20 @@ impl Link {
 
     fn take(&self) -> Option<Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// What the negotiation with a server has shown, and the gateway relies on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Terms {
+    revision: Revision,
+    decides_about_tasks: bool,
+}
+
+impl Terms {
+    pub(super) fn of(connected: &Connected<'_>) -> Self {
+        let decides_about_tasks = has_task_extension(&connected.result);
+        Self { revision: connected.revision, decides_about_tasks }
     }
 }
 

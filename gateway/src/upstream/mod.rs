@@ -2,6 +2,7 @@
 
 mod backoff;
 pub(crate) mod connect;
+pub(crate) mod era;
 mod gate;
 pub(crate) mod link;
 pub(crate) mod list_items;
@@ -293,6 +294,7 @@ impl Upstream {
         let within = self.config.call_timeout.min(self.config.list_timeout * LIST_PATIENCE);
         let (problem, after) = guard.read(&source, within).await;
         if let Some(problem) = problem {
+            link.doubt();
             self.problem(&format!("{} cannot be listed: {problem}", kind.member()));
         }
         if after.notifies {

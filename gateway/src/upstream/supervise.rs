@@ -105,11 +105,15 @@ impl Upstream {
             tokio::join!(self.close_idle(), self.follow_lists(link));
             std::future::pending().await
         };
-        tokio::select! {
+        let problem = tokio::select! {
             biased;
-            problem = ended => problem,
+            problem = ended => return problem,
             problem = meanwhile => problem,
-        }
+            problem = self.era_changed(link) => problem,
+        };
+        self.shared.set(LinkState::Connecting);
+        link.close(Duration::ZERO).await;
+        problem
     }
 
     /// Checks the lists of a new connection, and follows their changes. Returns if the server does not announce any.
@@ -149,6 +153,7 @@ impl Upstream {
                 }
             }
             drop(subscription);
+            link.doubt();
             self.lists.set_announced(false);
             if !std::mem::replace(&mut is_checked, true) {
                 self.check_lists();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mcp_sansio::event::{Notification, SubscriptionNews};
 use mcp_sansio::model::LoggingLevel;
@@ -10,6 +11,7 @@ use mcp_sansio::{CallError, CallId, Client, ClientEvent, ErrorCode, ServerReques
 use mcp_sansio_tokio::{Exchange, Handle, Handler, PendingCall};
 use tokio::sync::{Notify, mpsc};
 
+use super::link::Terms;
 use crate::client_key::ClientKey;
 
 /// A message of the server that belongs to a call.
@@ -31,6 +33,8 @@ pub(crate) struct Table {
     calls_ended: Notify,
     /// The level of log messages that the server was asked for.
     level: Mutex<Option<LoggingLevel>>,
+    /// The result of the first negotiation.
+    terms: Mutex<Option<Terms>>,
 }
 
 #[derive(Default)]
@@ -96,6 +100,16 @@ impl Table {
     pub(super) fn set_log_level(&self, handle: &Handle<Client>, level: LoggingLevel) {
         *self.level() = Some(level);
         ask_for_log(handle, level);
+    }
+
+    /// Notes the result of a negotiation. A connection whose server has become another one ends, and is opened again.
+    pub(super) fn agree(&self, handle: &Handle<Client>, terms: Terms) {
+        let mut known = self.terms.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_other = *known.get_or_insert(terms) != terms;
+        drop(known);
+        if is_other {
+            handle.shut_down(Duration::ZERO);
+        }
     }
 
     fn level(&self) -> MutexGuard<'_, Option<LoggingLevel>> {
@@ -188,7 +202,8 @@ impl Handler<Client> for TableHandler {
     async fn event(&self, handle: &Handle<Client>, event: ClientEvent<'static>) {
         match event {
             // A new session of the connection, over HTTP, knows nothing of the last one.
-            ClientEvent::Connected(_) => {
+            ClientEvent::Connected(connected) => {
+                self.0.agree(handle, Terms::of(&connected));
                 let level = *self.0.level();
                 level.into_iter().for_each(|level| ask_for_log(handle, level));
             }

@@ -1,0 +1,68 @@
+//! Finds out whether the server at a URL is still of the era that was negotiated: another release may have replaced it.
+
+use std::time::Duration;
+
+use mcp_sansio::call::Timeout;
+use mcp_sansio::model::method::{Discover, Method};
+use mcp_sansio::{CallOptions, ErrorCode};
+use mcp_sansio_tokio::{CallFailure, Json};
+use serde_json::json;
+
+use super::Upstream;
+use super::link::Link;
+use crate::config::UpstreamTransport;
+
+/// How often in a row a server refuses `server/discover` before the gateway negotiates again.
+const MOST_REFUSALS: u32 = 3;
+
+/// The pause between two of these attempts.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// After the server has responded as a modern one, failures of calls are no reason to ask it again for this time.
+const TRUST: Duration = Duration::from_secs(30);
+
+/// How long to wait for the response.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Upstream {
+    /// Waits until the server of a modern connection does not serve that era any more. Returns the problem.
+    ///
+    /// A server with sessions refuses a session that it does not know, and the connection negotiates again by itself. A
+    /// modern request carries no session, so a server of the legacy era just refuses each of them.
+    pub(super) async fn era_changed(&self, link: &Link) -> String {
+        if link.has_session() || matches!(self.config.transport, UpstreamTransport::Command(_)) {
+            std::future::pending::<()>().await;
+        }
+        loop {
+            link.doubted().await;
+            let mut refusals = 0;
+            while refuses_discovery(link).await {
+                refusals += 1;
+                if refusals == MOST_REFUSALS {
+                    return format!("the server does not serve {} any more", link.revision());
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+            tokio::time::sleep(TRUST).await;
+        }
+    }
+}
+
+/// Whether a server refuses `server/discover`, which every modern server has.
+async fn refuses_discovery(link: &Link) -> bool {
+    let options = CallOptions::new().total(Timeout::After(PATIENCE));
+    let asked = link.handle().call_method(Discover::NAME, &Json(json!({})), options);
+    match asked.await {
+        // Such an error is a failure of a server that knows the method.
+        Err(CallFailure::PeerError(error)) => error.code != ErrorCode::INTERNAL_ERROR,
+        Err(CallFailure::TransportFailed(failure)) => {
+            matches!(failure.status, Some(400 | 404 | 405 | 406 | 415))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the failure of a call is a reason to doubt that the server is of the era that was negotiated.
+pub(crate) const fn is_doubtful(failure: &CallFailure) -> bool {
+    matches!(failure, CallFailure::PeerError(_) | CallFailure::TransportFailed(_))
+}

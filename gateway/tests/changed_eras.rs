@@ -1,0 +1,110 @@
+//! A server over HTTP is replaced by one of another era, at the same URL.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod kit;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::rt::TokioExecutor;
+use kit::*;
+use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::{ClientConfig, Era, Revision};
+use mcp_sansio_gateway::config::{UpstreamConfig, UpstreamTransport};
+use mcp_sansio_gateway::{Connect, ConnectFuture, UpstreamHandler};
+use mcp_sansio_http::{Endpoint, InMemory, SendError, Transport, connect_with};
+use mcp_sansio_tokio::ConnectionOptions;
+use serde_json::json;
+use tokio::time::sleep;
+
+/// A URL behind which one server replaces another.
+#[derive(Clone)]
+struct Url {
+    client: Arc<Mutex<HttpClient<InMemory, Full<Bytes>>>>,
+    /// Where requests of sessions get 404, once there is a server without sessions.
+    gone: Arc<Mutex<Option<HttpClient<InMemory, Full<Bytes>>>>>,
+}
+
+fn client_of(server: &Fake) -> HttpClient<InMemory, Full<Bytes>> {
+    let endpoint = Endpoint::new(server.server_config(), server.clone());
+    HttpClient::builder(TokioExecutor::new()).build(InMemory::new(endpoint))
+}
+
+impl Url {
+    fn of(server: &Fake) -> Self {
+        Self { client: Arc::new(Mutex::new(client_of(server))), gone: Arc::default() }
+    }
+
+    fn replace(&self, server: &Fake, era: Era) {
+        *self.client.lock().unwrap() = client_of(server);
+        if era == Era::Modern {
+            *self.gone.lock().unwrap() = Some(client_of(&Fake::legacy("gone")));
+        }
+    }
+}
+
+impl Transport for Url {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        let mut client = self.client.lock().unwrap().clone();
+        if request.headers().contains_key("mcp-session-id") {
+            let gone = self.gone.lock().unwrap().clone();
+            client = gone.unwrap_or(client);
+        }
+        client.send(request).await
+    }
+}
+
+impl Connect for Url {
+    fn connect(&self, config: ClientConfig, handler: UpstreamHandler) -> ConnectFuture<'_> {
+        Box::pin(async move {
+            let http = HttpClientConfig::new("http://localhost/mcp");
+            connect_with(config, http, &ConnectionOptions::new(), self.clone(), handler).await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_of_another_era_is_negotiated_with_again() {
+    let (legacy, modern) = (Revision::V2025_11_25, Revision::V2026_07_28);
+    for (old, new, first, second) in [
+        (Fake::modern("one"), Fake::legacy("one"), modern, legacy),
+        // The client of the gateway negotiates by itself when its session is unknown.
+        (Fake::legacy("one"), Fake::modern("one"), legacy, modern),
+    ] {
+        let url = Url::of(&old);
+        let transport = UpstreamTransport::Custom(Arc::new(url.clone()));
+        let gateway = start_with(vec![UpstreamConfig::new("one", transport)]).await;
+        let client = Peer::modern(&gateway, "c").await;
+        let ask = || client.call("one__ask", json!({"label": "x"}));
+        let status = || gateway.status().upstreams[0].revision;
+        assert_eq!(ask().await.unwrap(), "one x \"c\"");
+        assert_eq!(status(), Some(first.name()));
+        url.replace(&new, second.era());
+        // The first call finds out that something is wrong.
+        _ = client.call("one__whoami", json!({})).await;
+        sleep(Duration::from_secs(10)).await;
+        assert_eq!(status(), Some(second.name()));
+        assert_eq!(ask().await.unwrap(), "one x \"c\"", "{first:?}");
+        assert_eq!(client.call("one__whoami", json!({})).await.unwrap(), "one");
+    }
+}
+
+/// Errors of a server that is still modern do not end its connection.
+#[tokio::test(start_paused = true)]
+async fn a_server_of_the_same_era_keeps_its_connection() {
+    let server = Fake::modern("one");
+    let transport = UpstreamTransport::Custom(Arc::new(Url::of(&server)));
+    let gateway = start_with(vec![UpstreamConfig::new("one", transport)]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    for _ in 0..20 {
+        client.call("one__fail", json!({})).await.unwrap_err();
+        sleep(Duration::from_secs(5)).await;
+    }
+    assert_eq!(gateway.status().upstreams[0].connected, 1);
+}
