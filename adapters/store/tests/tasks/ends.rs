@@ -211,8 +211,9 @@ async fn a_change_for_a_node_that_has_ended() {
     let status = cancelling.await.unwrap();
     let c = workers.start("c").await;
     let stored = client.get(&c, &task).await["status"].clone();
-    assert_eq!(seen, stored);
-    assert_eq!(status == 200, stored == "cancelled", "{status} {stored}");
+    assert_eq!((status, &seen, &stored), (200, &json!("cancelled"), &json!("cancelled")));
+    // There is nothing to continue.
+    assert_eq!(workers.journal(), ["begun work"]);
 }
 
 /// A cancellation that the node of the task could not store is not acknowledged.
