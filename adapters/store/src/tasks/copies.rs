@@ -180,7 +180,7 @@ impl Inner {
         if merged.is_err() {
             return empty(StatusCode::CONFLICT);
         }
-        let wait = Wait { since, ids: vec![id], others: Others::None };
+        let wait = Wait { since, ids: [id].into(), others: Others::None };
         let latest = tasks.latest_change();
         // It must not wait for what this node sends to others: they may send to this node at the same time.
         match self.store_own_tasks(&wait, latest).await {

@@ -1,5 +1,6 @@
 //! The messages of clients that are about tasks.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -62,8 +63,8 @@ impl Concerned {
     }
 }
 
-/// Returns the ids of the tasks that a part of a response is about.
-fn ids_in(part: &[u8]) -> Vec<String> {
+/// Returns the ids of the tasks that a part of a response is about. There may be very many: a tool returns what it likes.
+fn ids_in(part: &[u8]) -> BTreeSet<String> {
     const MEMBER: &[u8] = b"\"taskId\":";
     let ids = memmem::find_iter(part, MEMBER).filter_map(|at| {
         let value = part.get(at + MEMBER.len()..)?;

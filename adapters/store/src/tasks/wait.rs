@@ -1,5 +1,7 @@
 //! [`Wait`]: the changes of tasks that a response waits for.
 
+use std::collections::BTreeSet;
+
 use mcp_sansio::request::Requestor;
 use mcp_sansio::task::TaskKey;
 
@@ -29,7 +31,7 @@ pub(crate) struct Wait {
     /// The number of the latest change before the request.
     pub(crate) since: u64,
     /// The ids of tasks all of whose changes are to be stored.
-    pub(crate) ids: Vec<String>,
+    pub(crate) ids: BTreeSet<String>,
     /// The other tasks whose changes since the request are to be stored, because it is not known which of them it concerns.
     pub(crate) others: Others,
 }
@@ -72,13 +74,17 @@ impl NodeTasks {
             return false;
         }
         self.tasks.inspect(|tasks, _| {
-            let named: Vec<TaskKey> = wait.ids.iter().filter_map(|id| tasks.find(id)).collect();
+            // There may be more ids than unwritten tasks, by orders of magnitude.
+            let is_named = |key: &TaskKey| {
+                !wait.ids.is_empty()
+                    && tasks.get(*key).is_some_and(|task| wait.ids.contains(task.id()))
+            };
             table.unwritten.iter().any(|(key, unwritten)| {
                 let is_copy = matches!(table.known.get(key), Some(Known::Copy(_)));
                 let owner = || tasks.get(*key).map(|task| task.owner());
                 is_copy == of_copies
                     && unwritten.first <= latest
-                    && (named.contains(key)
+                    && (is_named(key)
                         || wait.since < unwritten.latest && wait.others.contain(owner()))
             })
         })

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, LoggingLevel, ResourcesCapability};
 use mcp_sansio::progress::Progress;
 use mcp_sansio::subscription::Log;
@@ -158,7 +159,7 @@ pub(crate) fn configuration() -> (ServerConfig, EndpointOptions) {
     (config, options)
 }
 
-/// Tools: `echo` responds at once, `touch` reports that a resource has changed, `later` takes its argument in milliseconds.
+/// Tools: `echo` and `data` respond at once, `touch` reports that a resource has changed, `later` takes its argument in milliseconds.
 pub(crate) async fn serve(exchange: Exchange) -> Result<(), RespondError> {
     let call = match &exchange.request().kind {
         ClientRequest::CallTool(call) => call,
@@ -171,6 +172,12 @@ pub(crate) async fn serve(exchange: Exchange) -> Result<(), RespondError> {
     let arguments: Value = serde_json::from_str(arguments).unwrap();
     match &*call.name.to_str() {
         "echo" => exchange.respond(&CallToolResult::text(arguments.to_string())),
+        // As data, in which members have their names.
+        "data" => {
+            let data = Raw::new(call.arguments.as_ref().map_or("{}", |data| data.as_json()));
+            let result = CallToolResult::text("data").structured_content(data.unwrap());
+            exchange.respond(&result)
+        }
         "touch" => {
             let uri = arguments["uri"].as_str().unwrap_or("test://one");
             _ = exchange.handle().resource_updated(uri);

@@ -249,7 +249,16 @@ async fn a_task_is_shown_only_when_it_is_stored() {
     // A request that has nothing to do with tasks.
     let echo = json!({"name": "echo", "arguments": {}});
     assert_eq!(client.ask(&a, "tools/call", echo).await.0, 200);
+    // A response with the names of very many other tasks does not wait for this one, unless it names it, too.
+    let naming = |last: &str| {
+        let others = (0..100_000).map(|id| json!({"taskId": format!("{id}")}));
+        let tasks: Vec<_> = others.chain([json!({"taskId": last})]).collect();
+        json!({"name": "data", "arguments": {"tasks": tasks}})
+    };
+    assert_eq!(client.ask(&a, "tools/call", naming("other")).await.0, 200);
+    assert_eq!(client.ask(&a, "tools/call", naming(&task)).await.0, 503);
     flaky.set(false);
+    assert_eq!(client.ask(&a, "tools/call", naming(&task)).await.0, 200);
     assert_eq!(client.get(&a, &task).await["status"], "completed");
 }
 
