@@ -118,8 +118,8 @@ impl Endpoint {
         let wire = inner.connect(server, streams);
         let restored = inner.sessions().restore(id, source, Arc::clone(&wire), now);
         if let Err(error) = restored {
-            // Another session has taken the place meanwhile.
-            wire.end_now();
+            // Another restore of the session was faster. `end_now` would forget the tasks of the session.
+            wire.suspend_session(source);
             return Err(error);
         }
         inner.timekeeper.add(&wire, inner);

@@ -1,10 +1,16 @@
 //! Servers that restart while their clients keep their sessions.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http_body_util::BodyExt;
 use mcp_sansio::error::RestoreSessionError;
 use mcp_sansio::http::{SavedHttpSession, SessionId};
-use mcp_sansio_http::{ConnectionOptions, EndpointOptions, SharedTasks};
+use mcp_sansio::task::TaskRecord;
+use mcp_sansio::{Server, ServerConfig};
+use mcp_sansio_http::{
+    ConnectionOptions, Endpoint, EndpointOptions, Exchange, Handle, Handler, SharedTasks,
+};
 use serde_json::{Value, json};
 
 use super::kit::{A_LONG_TIME, Served, server_config, soon};
@@ -280,16 +286,24 @@ async fn a_batch_is_not_served_during_the_shutdown() {
     assert!(served.log.is_silent());
 }
 
-/// Tasks of a session without a principal can be saved after the session, and are reached again.
-#[tokio::test]
-async fn tasks_of_a_session_outlive_its_process() {
-    let with_tasks = |tasks: &SharedTasks| {
-        let mut options = options();
-        options.connection = ConnectionOptions::new().tasks(tasks.clone());
-        let mut config = server_config();
-        config.capabilities = config.capabilities.with_tasks();
-        (config, options)
-    };
+/// A configuration with tasks.
+fn with_tasks(tasks: &SharedTasks) -> (ServerConfig, EndpointOptions) {
+    let mut options = options();
+    options.connection = ConnectionOptions::new().tasks(tasks.clone());
+    let mut config = server_config();
+    config.capabilities = config.capabilities.with_tasks();
+    (config, options)
+}
+
+/// A session without a principal, and its task. Their process has ended.
+struct Outlived {
+    session: String,
+    saved: SavedHttpSession,
+    task: String,
+    record: TaskRecord,
+}
+
+async fn outlived() -> Outlived {
     let tasks = SharedTasks::default();
     let (config, options) = with_tasks(&tasks);
     let mut served = Served::with(config, options, Duration::ZERO).await;
@@ -302,19 +316,68 @@ async fn tasks_of_a_session_outlive_its_process() {
     let task = answer["result"]["task"]["taskId"].as_str().unwrap().to_owned();
     served.stop();
     soon(served.task).await.unwrap().unwrap();
-    let saved = served.endpoint.suspend_sessions();
+    let [saved] = served.endpoint.suspend_sessions().try_into().unwrap();
     let records: Vec<_> = tasks.with(|tasks, _| tasks.save_all().collect());
-    assert_eq!((saved.len(), records.len()), (1, 1));
+    let [record] = records.try_into().unwrap();
+    Outlived { session, saved, task, record }
+}
 
+impl Outlived {
+    /// A request for the task.
+    fn get(&self) -> String {
+        let params = json!({"taskId": self.task});
+        let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": params});
+        post(&format!("Mcp-Session-Id: {}\r\n", self.session), &get.to_string())
+    }
+}
+
+/// Tasks of a session without a principal can be saved after the session, and are reached again.
+#[tokio::test]
+async fn tasks_of_a_session_outlive_its_process() {
+    let outlived = outlived().await;
     let tasks = SharedTasks::default();
     let (config, options) = with_tasks(&tasks);
     let next = Served::with(config, options, Duration::ZERO).await;
-    for record in records {
-        tasks.with(|tasks, _| tasks.restore(record)).unwrap();
-    }
-    next.endpoint.restore_session(&saved[0]).unwrap();
+    tasks.with(|tasks, _| tasks.restore(outlived.record.clone())).unwrap();
+    next.endpoint.restore_session(&outlived.saved).unwrap();
     let mut raw = Raw::connect(next.address).await;
-    let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": task}});
-    raw.send(post(&format!("Mcp-Session-Id: {session}\r\n"), &get.to_string())).await;
-    assert_eq!(raw.answer().await.json()["result"]["taskId"], *task);
+    raw.send(outlived.get()).await;
+    assert_eq!(raw.answer().await.json()["result"]["taskId"], *outlived.task);
+}
+
+/// A handler that restores a session once more while its connection begins, as a request at another thread may do.
+#[derive(Clone, Default)]
+struct RestoresAgain(Arc<Mutex<Option<(Endpoint, SavedHttpSession)>>>);
+
+impl Handler<Server> for RestoresAgain {
+    async fn serve(&self, exchange: Exchange) {
+        panic!("a request for the handler: {:?}", exchange.request().method);
+    }
+
+    fn begin(&self, _: &Handle<Server>) {
+        let again = self.0.lock().unwrap().take();
+        if let Some((endpoint, saved)) = again {
+            endpoint.restore_session(&saved).unwrap();
+        }
+    }
+}
+
+/// Of two attempts to restore a session at the same time one fails. It leaves the tasks of the session alone.
+#[tokio::test]
+async fn a_failed_restore_keeps_the_tasks_of_the_session() {
+    let outlived = outlived().await;
+    let tasks = SharedTasks::default();
+    let (config, options) = with_tasks(&tasks);
+    let handler = RestoresAgain::default();
+    let endpoint = Endpoint::with(config, options, handler.clone());
+    tasks.with(|tasks, _| tasks.restore(outlived.record.clone())).unwrap();
+    *handler.0.lock().unwrap() = Some((endpoint.clone(), outlived.saved.clone()));
+    let restored = endpoint.restore_session(&outlived.saved);
+    assert_eq!(restored, Err(RestoreSessionError::Present));
+    assert_eq!((endpoint.sessions(), tasks.with(|tasks, _| tasks.len())), (1, 1));
+    let response = endpoint.handle(request_to("http://localhost/mcp", outlived.get())).await;
+    assert_eq!(response.status(), 200);
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let answer: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(answer["result"]["taskId"], *outlived.task);
 }
