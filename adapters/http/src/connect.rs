@@ -6,6 +6,7 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -24,6 +25,7 @@ use mcp_sansio_driver::{
 };
 use mcp_sansio_tokio::runtime::{Sleeps, clock, sleep, spawner};
 use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::open_exchanges::OpenExchanges;
 use crate::transport_error::{Stage, transport_error};
@@ -231,6 +233,9 @@ impl Drop for OnPanic {
     }
 }
 
+/// How long the body of a response may take that decides nothing. The connection could be used again after it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Sends one request and reports its response or error.
 async fn exchanged(
     wire: Arc<Wire<Client>>,
@@ -259,9 +264,18 @@ async fn exchanged(
     let fields: Vec<(&str, &[u8])> =
         parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
     let head = wire.response_head(exchange, parts.status.as_u16(), Headers::from(&*fields));
-    let Some(mut reader) = head else { return };
+    let Some(mut reader) = head else {
+        _ = timeout(PATIENCE, body.frame()).await;
+        return;
+    };
+    let deadline = reader.is_decided().then(|| Instant::now() + PATIENCE);
     while !reader.is_done() {
-        match body.frame().await {
+        let frame = match deadline {
+            // A body that comes too late, or never, is dropped.
+            Some(deadline) => timeout_at(deadline, body.frame()).await.unwrap_or_default(),
+            None => body.frame().await,
+        };
+        match frame {
             Some(Ok(frame)) => {
                 if let Some(data) = frame.data_ref() {
                     wire.response_chunk(&mut reader, data);

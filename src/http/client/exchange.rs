@@ -28,22 +28,13 @@ pub(super) struct Exchange {
     pub(super) has_head: bool,
     /// Whether a response was an event stream.
     pub(super) was_open: bool,
-    /// The outcome, if the head of the response determines it regardless of the body.
-    pub(super) verdict: Option<Verdict>,
+    /// The status and the reason, if the head of the response is a refusal.
+    pub(super) refusal: Option<(u16, TransportFailure<'static>)>,
     /// The position and the delay for resuming the event stream.
     pub(super) resumption: Resumption,
     /// The time of the next request to resume the stream, if none is open. Of the HTTP+SSE stream, the deadline for
     /// the endpoint.
     due: Option<Instant>,
-}
-
-/// The outcome that the head of a response determines.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) enum Verdict {
-    /// The server has accepted the message, and sends nothing more on this exchange.
-    Taken,
-    /// The server has refused the request, with this status.
-    Refused(u16, TransportFailure<'static>),
 }
 
 /// The purpose of an exchange.
@@ -88,7 +79,7 @@ impl Exchange {
             names_session: false,
             has_head: false,
             was_open: false,
-            verdict: None,
+            refusal: None,
             resumption: Resumption::new(),
             due: None,
         }

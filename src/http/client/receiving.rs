@@ -5,7 +5,7 @@ use core::mem::take;
 
 use super::arrived::{Arrived, Step};
 use super::client_transport::ClientTransport;
-use super::exchange::{ExchangeNumber, Purpose, Verdict};
+use super::exchange::{ExchangeNumber, Purpose};
 use super::response::{answers, each_answered, failure};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
@@ -19,8 +19,8 @@ use crate::time::Instant;
 
 /// # Receiving
 impl ClientTransport {
-    /// Processes the head of a response. Returns the reader of its body, or `None` if the exchange has ended: then
-    /// drop the response.
+    /// Processes the head of a response. Returns the reader of its body, or `None` if the exchange has ended, because
+    /// it is unknown or the body does not matter: then drop the response.
     #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
         &mut self,
@@ -49,10 +49,7 @@ impl ClientTransport {
         let opens = known.opens_session() && !known.resumption.has_event() && is_fine;
         let completes = known.completes_handshake();
         let refusal = (!is_fine).then(|| failure(status, headers));
-        known.verdict = match &refusal {
-            Some(refusal) => Some(Verdict::Refused(status, refusal.clone())),
-            None => matches!(form, Form::Ignored).then_some(Verdict::Taken),
-        };
+        known.refusal = refusal.clone().map(|refusal| (status, refusal));
         // A server may accept notifications without looking at the session, and knows that of `initialize` in any case.
         let is_answer = matches!(form, Form::Json(_) | Form::Events(_))
             && matches!(known.purpose, Purpose::Request(_) | Purpose::Batch(_));
@@ -71,6 +68,11 @@ impl ClientTransport {
             && let Some(stream) = self.requests.listen()
         {
             self.hold.until_open(stream, now + self.requests.config().listen_first);
+        }
+        if form == Form::Ignored && refusal.is_none() {
+            // Its body may never end.
+            self.requests.exchanges.remove(&exchange);
+            return None;
         }
         let reader = ResponseReader::new(exchange, status, form, most_bytes);
         Some(ResponseReader { refusal, ..reader })
@@ -133,17 +135,10 @@ impl ClientTransport {
     ) -> Option<Arrived<'static>> {
         self.hold.end(exchange);
         let known = self.requests.exchanges.get_mut(&exchange)?;
-        match known.verdict.take() {
-            Some(Verdict::Taken) => {
-                self.requests.exchanges.remove(&exchange);
-                return None;
-            }
-            Some(Verdict::Refused(status, refusal)) => {
-                // Without a body, the refusal contains no message.
-                let mut reader = ResponseReader::new(exchange, status, Form::Unusable, 0);
-                return self.refused(&mut reader, refusal, now).and_then(Step::without_message);
-            }
-            None => {}
+        if let Some((status, refusal)) = known.refusal.take() {
+            // Without a body, the refusal contains no message.
+            let mut reader = ResponseReader::new(exchange, status, Form::Unusable, 0);
+            return self.refused(&mut reader, refusal, now).and_then(Step::without_message);
         }
         let is_unauthorized =
             cause.as_ref().is_some_and(|cause| cause.kind() == TransportErrorKind::Authorization);

@@ -155,6 +155,13 @@ impl ResponseReader {
         self.has_more
     }
 
+    /// Whether the head has decided, and the body can only explain that: the status is a refusal, or the content type is
+    /// that of no message. Do not wait long for the body of such a response: pass its end to
+    /// [`ClientTransport::end`](super::ClientTransport::end) instead.
+    pub const fn is_decided(&self) -> bool {
+        self.refusal.is_some() || matches!(self.form, Form::Ignored | Form::Unusable)
+    }
+
     /// Whether the rest of the body is irrelevant: the response can be dropped.
     pub const fn is_done(&self) -> bool {
         self.is_done

@@ -34,7 +34,7 @@ impl Requests {
     /// Requests the event stream of an exchange again, from its last event on.
     fn resume(&mut self, mut exchange: Exchange) {
         exchange.set_due(None);
-        (exchange.has_head, exchange.verdict) = (false, None);
+        (exchange.has_head, exchange.refusal) = (false, None);
         let mut request = HttpRequest::get(&self.config().url);
         if let Some(event) = exchange.resumption.last_event() {
             request.add(name::LAST_EVENT_ID, event);

@@ -1,12 +1,13 @@
 //! Clients whose server misbehaves.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_sansio::call::Timeout;
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
 use mcp_sansio::event::{ConnectFailure, Expiry};
 use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{CallOptions, Client, ClientConfig, ClientEvent, Revision, RevisionSet};
 use mcp_sansio_http::{
     CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, OpenError, PendingCall,
@@ -331,4 +332,37 @@ async fn application_headers_are_sent_with_each_request() {
         asked.text("fine").await;
     };
     assert!(tokio::join!(soon(call(&connection, "who")), asked).0.is_ok());
+}
+
+/// Proves H-HTTP-106. The server announces a body, and never sends it. A call is not kept waiting for it, and neither is
+/// the connection of a notification.
+#[tokio::test]
+async fn bodies_that_never_arrive_keep_nothing_waiting() {
+    let fake = Fake::new().await;
+    let connection = modern(&fake).await;
+    let head = |status: &str, fields: &str| {
+        format!("HTTP/1.1 {status}\r\n{fields}Content-Length: 100\r\n\r\n")
+    };
+    let json = "Content-Type: application/json\r\n";
+    for (text, kind, status) in [
+        (head("202 Accepted", ""), TransportFailureKind::NoAnswer, None),
+        (head("200 OK", "Content-Type: text/html\r\n"), TransportFailureKind::NoAnswer, None),
+        (head("503 Service Unavailable", ""), TransportFailureKind::Refused, Some(503)),
+        (head("400 Bad Request", json) + "{", TransportFailureKind::Refused, Some(400)),
+    ] {
+        let began = Instant::now();
+        let lost = failed(&connection, &fake, async |mut asked| {
+            asked.raw.send(text).await;
+            // The client closes the connection.
+            assert!(asked.raw.is_closed().await);
+        });
+        let lost = lost.await;
+        assert_eq!((lost.kind, lost.status), (kind, status));
+        assert!(Duration::from_secs(1) < began.elapsed(), "a slow body is waited for");
+    }
+    let sent = connection.handle().notify_method("notifications/x", &json!({}));
+    assert_eq!(sent.unwrap(), Delivery::Sent);
+    let mut asked = fake.next().await;
+    asked.raw.send(head("202 Accepted", "")).await;
+    assert!(asked.raw.is_closed().await);
 }

@@ -65,6 +65,11 @@ impl Raw {
         soon(self.stream.read_buf(&mut self.received)).await.is_ok_and(|count| count != 0)
     }
 
+    /// Waits until the peer sends more or closes the connection. Returns whether it is closed.
+    pub(crate) async fn is_closed(&mut self) -> bool {
+        !self.more().await
+    }
+
     /// Returns all bytes up to and including these; `None` if the connection ends first.
     pub(crate) async fn until(&mut self, end: &str) -> Option<String> {
         let mut seen = 0;
