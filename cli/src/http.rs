@@ -60,6 +60,8 @@ impl Drop for Background {
 /// A connection to a server at a URL.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
+    /// The login, if the server may require one.
+    pub(crate) authorization: Option<Authorization>,
     /// The connection lives as long as the runtime.
     pub(crate) runtime: Background,
 }
@@ -87,10 +89,11 @@ pub(crate) fn connect(
         }
         tls => tls.ok(),
     };
+    let login = authorization.clone();
     let connecting = async {
         match tls {
-            Some(tls) => open(config, http, tls, authorization, answers).await,
-            None => open(config, http, plain(), authorization, answers).await,
+            Some(tls) => open(config, http, tls, login, answers).await,
+            None => open(config, http, plain(), login, answers).await,
         }
     };
     let entered = runtime.enter();
@@ -98,7 +101,7 @@ pub(crate) fn connect(
     let connected = ending.unless_interrupted(|| connecting).ok_or("interrupted")?;
     drop(entered);
     let connection = connected.map_err(|error| explain(url, &error))?;
-    Ok(Opened { connection, runtime })
+    Ok(Opened { connection, authorization, runtime })
 }
 
 /// Opens a connection over a transport, which carries the requests of the authorization as well.

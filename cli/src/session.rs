@@ -19,6 +19,8 @@ use mcp_sansio_std::{
     spawn_with,
 };
 
+use mcp_sansio_http::Authorization;
+
 use crate::BuiltInServer;
 use crate::answers::{Answers, ServerOutput};
 use crate::arguments::Arguments;
@@ -35,6 +37,8 @@ pub(crate) struct Session {
     /// Whether tools are called as tasks.
     as_tasks: bool,
     ending: Arc<Ending>,
+    /// The login to a server over HTTP.
+    authorization: Option<Authorization>,
     /// The runtime of a connection over HTTP.
     _runtime: Option<Background>,
 }
@@ -54,7 +58,8 @@ impl Session {
             Target::Url { url, headers } => {
                 let opened = http::connect(config, (url, headers), arguments, &ending, answers)?;
                 let session = Self::with(opened.connection, arguments, ending);
-                return Ok(Self { _runtime: Some(opened.runtime), ..session });
+                let (authorization, runtime) = (opened.authorization, Some(opened.runtime));
+                return Ok(Self { authorization, _runtime: runtime, ..session });
             }
             Target::BuiltIn => {
                 // The command line was checked for this.
@@ -76,7 +81,8 @@ impl Session {
 
     const fn with(connection: Connection, arguments: &Arguments, ending: Arc<Ending>) -> Self {
         let (timeout, as_tasks) = (arguments.timeout, arguments.task);
-        Self { connection, timeout, as_tasks, ending, _runtime: None }
+        let (authorization, _runtime) = (None, None);
+        Self { connection, timeout, as_tasks, ending, authorization, _runtime }
     }
 
     /// Returns the server's description of itself.
@@ -115,7 +121,11 @@ impl Session {
     where
         F: Future<Output = Result<T, CallFailure>> + Send,
     {
-        self.ending.unless_interrupted(ask).unwrap_or(Err(CallFailure::Cancelled))
+        self.ending.unless_interrupted(ask).unwrap_or_else(|| {
+            // Otherwise the login would go on, and the next request would wait for it without a word to the user.
+            self.authorization.iter().for_each(Authorization::abandon);
+            Err(CallFailure::Cancelled)
+        })
     }
 
     /// Calls a method with the default options. A failure is described in words.

@@ -2,11 +2,15 @@
 
 mod server;
 
+#[cfg(unix)]
+use std::io::Write;
 use std::io::{BufRead, BufReader, Read};
 #[cfg(unix)]
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+#[cfg(unix)]
+use std::time::Duration;
 
 use self::server::{Asked, CODE, Rules, Server, TOKEN, get, parameter};
 use crate::inspect::{OLD, inspect, texts};
@@ -292,6 +296,34 @@ fn a_user_can_give_up() {
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let (stdout, stderr) = login.end(130);
     assert_eq!((stdout.as_str(), stderr.as_str()), ("", "inspect: interrupted\n"));
+    assert!(server.asked("POST /token").is_empty());
+}
+
+/// A login within a session ends with the request that needs it. The next request begins another login, of which the user
+/// is told.
+#[cfg(unix)]
+#[test]
+fn a_user_can_give_up_the_login_of_a_call() {
+    let rules = Rules { guards_calls_only: true, ..Rules::default() };
+    let (state, server) = (State::new("given-up-call"), Server::start(rules));
+    let mut command = state.command(&["--interactive", "--no-browser", &server.url()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (lines, said) = std::sync::mpsc::channel();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    std::thread::spawn(move || {
+        stderr.lines().map_while(Result::ok).try_for_each(|line| lines.send(line))
+    });
+    let mut commands = child.stdin.take().unwrap();
+    for _ in 0..2 {
+        commands.write_all(b"call secret_tool\n").unwrap();
+        // The login begins.
+        while !said.recv_timeout(Duration::from_secs(60)).unwrap().contains("Ctrl-C gives up") {}
+        crate::inspect::interrupt(&child);
+    }
+    drop(commands);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "two commands have failed");
     assert!(server.asked("POST /token").is_empty());
 }
 

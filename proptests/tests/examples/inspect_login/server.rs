@@ -14,6 +14,8 @@ pub(crate) struct Rules {
     pub(crate) denies: bool,
     /// Whether clients cannot register.
     pub(crate) has_no_registration: bool,
+    /// Whether only calls of tools need a token.
+    pub(crate) guards_calls_only: bool,
 }
 
 /// A received request.
@@ -112,7 +114,10 @@ fn json_answer(status: &'static str, body: &Value) -> Answer {
 fn answer(asked: &Asked, address: SocketAddr, rules: Rules) -> Answer {
     let origin = format!("http://{address}");
     match &*asked.target {
-        "POST /mcp" if asked.authorization.as_deref() != Some(&format!("Bearer {TOKEN}")) => {
+        "POST /mcp"
+            if asked.authorization.as_deref() != Some(&format!("Bearer {TOKEN}"))
+                && (!rules.guards_calls_only || asked.body.contains("tools/call")) =>
+        {
             let place = format!("{origin}/.well-known/oauth-protected-resource/mcp");
             let field = format!("WWW-Authenticate: Bearer resource_metadata=\"{place}\"\r\n");
             ("401 Unauthorized", field, String::new())
