@@ -112,7 +112,12 @@ mod server {
             self.output.clear();
             match usize::try_from(result) {
                 Ok(bytes) => self.stream.sent(bytes),
-                Err(_) => self.stream.fail(Cause::WriteFailed, now),
+                Err(_) => {
+                    self.stream.fail(Cause::WriteFailed, now);
+                    // Nobody reads the rest. Sending it would fail at once, again and again.
+                    let unsent = self.stream.unsent().len();
+                    self.stream.sent(unsent);
+                }
             }
         }
 

@@ -293,6 +293,39 @@ fn a_loop_of_completions_without_an_adapter() {
     );
 }
 
+/// The time that a process has used, in hundredths of a second.
+#[cfg(target_os = "linux")]
+fn time_used(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // The name of the program may contain blanks. The third field is the first behind it.
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+    fields.skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
+}
+
+/// A send that has failed is not tried again, also if there is more output.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_loop_of_completions_rests_after_a_failed_send() {
+    if !has_io_uring() {
+        eprintln!("NOT RUN: the system does not let this process use io_uring");
+        return;
+    }
+    let server = Listening::new("uring_server", "127.0.0.1:0");
+    let mut client = TcpStream::connect(&server.address).unwrap();
+    let pings = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(100_000);
+    // The server stops reading when its output is not read.
+    client.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+    _ = client.write_all(pings.as_bytes());
+    // Its unread input makes this end a reset.
+    drop(client);
+    thread::sleep(Duration::from_millis(500));
+    let before = time_used(server.server.id());
+    thread::sleep(Duration::from_secs(2));
+    let used = time_used(server.server.id()) - before;
+    assert!(used < 50, "{used} hundredths of a second");
+    serves_every_client(&server);
+}
+
 /// One thread serves all connections: none blocks another, for any behaviour of its client.
 fn serves_every_client(server: &Listening) {
     // Connections that are silent, send garbage, or disconnect.
