@@ -6,8 +6,10 @@ use alloc::string::String;
 
 use super::client_id::{Client, ClientAuthentication};
 use super::effect::FetchPurpose;
+use super::saved::Grant;
 use super::stage::Stage;
 use crate::auth::messages::server_metadata::ServerMetadata;
+use crate::auth::scopes::OFFLINE_ACCESS;
 use crate::auth::{Scopes, Secret};
 
 /// A stage with its data. Each step takes an activity by value and returns the next one.
@@ -64,6 +66,25 @@ pub(super) struct Found {
     pub(super) attempt: Attempt,
     pub(super) resource: Resource,
     pub(super) server: ServerMetadata,
+}
+
+impl Found {
+    /// Whether a refresh can bring tokens that serve the challenge of this attempt. Refreshed tokens are for the same
+    /// resource, and have no further scopes.
+    ///
+    /// Scopes that were requested but not granted count: the server has accepted tokens without them. A refresh token
+    /// proves `offline_access`, which some authorization servers omit from the granted scopes.
+    pub(super) fn is_served_by_refresh(&self, grant: &Grant) -> bool {
+        let has = |scope: &str| {
+            scope == OFFLINE_ACCESS
+                || grant.granted.contains(scope)
+                || grant.requested.contains(scope)
+        };
+        let challenged = self.attempt.challenged.as_ref();
+        grant.refresh_token.is_some()
+            && grant.resource == self.resource.name
+            && challenged.is_none_or(|scopes| scopes.iter().all(has))
+    }
 }
 
 /// The purpose of a token request: the resource, the client and the scopes.

@@ -7,7 +7,7 @@ use super::authorizer::Authorizer;
 use super::client_id::{Client, ConfiguredClient};
 use super::effect::{Effect, FetchError, FetchPurpose, JobId};
 use super::failure::{AuthorizationFailure, NotAllowed};
-use super::inner::Step;
+use super::inner::{REFRESH_AGAIN_AFTER, Step};
 use super::login::{LoginMaterial, Redirected};
 use super::response::FetchedResponse;
 use super::saved::Saved;
@@ -17,9 +17,6 @@ use crate::auth::Secret;
 use crate::auth::messages::authorization_response::AuthorizationResponse;
 use crate::auth::messages::client_assertion;
 use crate::time::Instant;
-
-/// The delay before the next attempt after a failed refresh before expiry.
-pub(super) const REFRESH_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 /// # Responses of servers
 impl Authorizer {

@@ -7,11 +7,10 @@ use core::time::Duration;
 
 use super::access_token::AccessToken;
 use super::activity::Activity;
-use super::answers::REFRESH_AGAIN_AFTER;
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Verdict};
 use super::failure::AuthorizationFailure;
-use super::inner::{Inner, Waiting};
+use super::inner::{Inner, REFRESH_AGAIN_AFTER, Waiting};
 use super::login;
 use super::saved::Saved;
 use super::stage::Stage;

@@ -214,7 +214,7 @@ pub(super) fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
             inner.saved.grant = None;
             inner.save();
         }
-        Some(grant) if grant.is_refreshable_for(&found) && !is_step_up => {
+        Some(grant) if found.is_served_by_refresh(grant) && !is_step_up => {
             return Ok(inner.claim(Refresh { found: Some(Box::new(found)) }));
         }
         Some(grant)

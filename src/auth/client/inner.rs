@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::access_token::AccessToken;
 use super::activity::{Activity, Found, Purpose, Refresh, Request};
@@ -19,6 +20,9 @@ use crate::version::Revision;
 
 /// The maximum number of registered clients in a saved state, each of another issuer.
 const MOST_REGISTRATIONS: usize = 16;
+
+/// The delay before the next attempt after a failed refresh before expiry.
+pub(super) const REFRESH_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 /// The outcome of a step: the next activity or the failure of the authorization.
 pub(super) type Step = Result<Activity, AuthorizationFailure>;

@@ -47,7 +47,7 @@ pub(super) fn refresh(
 /// Whether refreshed tokens can serve the challenge that caused the discovery. Tokens of another issuer than the
 /// discovered one are not judged: they come from a later discovery.
 fn is_useful(grant: &Grant, found: &Found) -> bool {
-    found.server.issuer != grant.issuer || grant.is_refreshable_for(found)
+    found.server.issuer != grant.issuer || found.is_served_by_refresh(grant)
 }
 
 /// Returns the tokens to refresh, with the current credentials of their client, and with the token endpoint of the

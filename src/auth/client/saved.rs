@@ -6,9 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::activity::Found;
 use super::client_id::{Client, ClientAuthentication, ClientSource, SigningKey};
-use crate::auth::scopes::OFFLINE_ACCESS;
 use crate::auth::web_url::WebUrl;
 use crate::auth::{Scopes, Secret};
 use crate::time::Instant;
@@ -59,23 +57,6 @@ impl Grant {
     pub(super) fn is_for(&self, server: &WebUrl) -> bool {
         let resource = self.resource.as_deref().and_then(|resource| WebUrl::parse(resource).ok());
         resource.is_none_or(|resource| resource.contains(server))
-    }
-
-    /// Whether a refresh can bring tokens that serve the challenge of this attempt. Refreshed tokens are for the same
-    /// resource, and have no further scopes.
-    ///
-    /// Scopes that were requested but not granted count: the server has accepted tokens without them. A refresh token
-    /// proves `offline_access`, which some authorization servers omit from the granted scopes.
-    pub(super) fn is_refreshable_for(&self, found: &Found) -> bool {
-        let has = |scope: &str| {
-            scope == OFFLINE_ACCESS
-                || self.granted.contains(scope)
-                || self.requested.contains(scope)
-        };
-        let challenged = found.attempt.challenged.as_ref();
-        self.refresh_token.is_some()
-            && self.resource == found.resource.name
-            && challenged.is_none_or(|scopes| scopes.iter().all(has))
     }
 
     /// Returns the time to refresh the token, if it is refreshable and expires.
