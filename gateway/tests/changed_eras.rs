@@ -23,15 +23,18 @@ use mcp_sansio_tokio::ConnectionOptions;
 use serde_json::json;
 use tokio::time::sleep;
 
+/// The client of a server in this process.
+type Client = HttpClient<InMemory, Full<Bytes>>;
+
 /// A URL behind which one server replaces another.
 #[derive(Clone)]
 struct Url {
-    client: Arc<Mutex<HttpClient<InMemory, Full<Bytes>>>>,
+    client: Arc<Mutex<Client>>,
     /// Where requests of sessions get 404, once there is a server without sessions.
-    gone: Arc<Mutex<Option<HttpClient<InMemory, Full<Bytes>>>>>,
+    gone: Arc<Mutex<Option<Client>>>,
 }
 
-fn client_of(server: &Fake) -> HttpClient<InMemory, Full<Bytes>> {
+fn client_of(server: &Fake) -> Client {
     let endpoint = Endpoint::new(server.server_config(), server.clone());
     HttpClient::builder(TokioExecutor::new()).build(InMemory::new(endpoint))
 }
