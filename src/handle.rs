@@ -15,6 +15,9 @@ use core::hash::{Hash, Hasher};
 /// Give every connection of a process, and every new connection after a reconnect, its own number. A handle of one
 /// connection is then an error on every other, and never refers to a request of another connection. The default is 0,
 /// which suffices for a process with one connection.
+///
+/// The adapters for byte streams number their connections if `ConnectionOptions::tasks` is set. Otherwise each has the
+/// number 0: pass a handle only to the connection that it came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionNumber(u32);
 

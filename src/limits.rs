@@ -2,8 +2,10 @@
 
 /// Limits on the resources that a peer or the application can make one connection hold.
 ///
-/// If a peer exceeds a limit, the application receives a [`Violation`](crate::event::Violation) and the connection
-/// lives on. If the application exceeds a limit, the command fails and changes nothing.
+/// If a message of the peer exceeds a limit, the message is refused, or a [`Violation`](crate::event::Violation)
+/// reports it, and the connection lives on. Two limits differ: beyond [`reserve_bytes`](Self::reserve_bytes) the
+/// connection ends, and beyond [`input_rounds`](Self::input_rounds) the call ends. If the application exceeds a limit,
+/// the command fails and changes nothing.
 ///
 /// # Memory of a connection
 ///
@@ -111,11 +113,12 @@ pub struct Limits {
     pub connection_bytes: usize,
     /// The maximum number of open requests of the peer.
     ///
-    /// Default 1024. One more request is rejected under its own id with `-32603`. The adapters raise the limit to one
-    /// request for 2 KiB of [`connection_bytes`](Self::connection_bytes), 32,768 by default, and stop reading at their
-    /// own bounds instead. A client over HTTP also has at most
+    /// Default 1024. One more request is rejected under its own id with `-32603`. A client over HTTP also has at most
     /// this many open HTTP requests for messages that get no response, such as its own responses; later messages wait
     /// in the outbox.
+    ///
+    /// The adapters raise the limit to one request for each 2 KiB of [`connection_bytes`](Self::connection_bytes), by
+    /// default to 32,768, because requests wait for a handler there.
     pub inbound_requests: u32,
     /// The maximum number of pending calls of this side. Default 1024. The polls of calls that have become tasks come
     /// on top, up to three times as many.

@@ -128,8 +128,8 @@ impl CallOptions {
     /// the [extension](Method::EXTENSION) of its method.
     ///
     /// As long as the peer has declared nothing, every extension is assumed: before the session is open, and for a
-    /// client with a [known](crate::ClientConfig::known) revision. The legacy era has no extensions, and an extension after
-    /// the first 32 of this side counts as not declared.
+    /// client with a [known](crate::ClientConfig::known) modern revision until the response to its `server/discover`.
+    /// The legacy era has no extensions, and an extension after the first 32 of this side counts as not declared.
     pub const fn extension(mut self, name: &'static str) -> Self {
         self.extension = Some(name);
         self

@@ -3,7 +3,8 @@
 use crate::capability::Capability;
 use crate::schema::EncodeError;
 
-/// The reason why a message may not be sent. The sender is at fault.
+/// The reason why a message may not be sent. The sender is at fault, except for [`Transport`](Self::Transport) and
+/// [`Closing`](Self::Closing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotAllowed {
@@ -39,8 +40,9 @@ pub enum NotAllowed {
 
 /// The reason why a request could not be answered or reported on. Nothing was sent.
 ///
-/// The application is at fault only for [`Encode`](Self::Encode), [`NotAllowed`](Self::NotAllowed) and a second
-/// answer. A request can be cancelled while its handler runs.
+/// The application is at fault for a second answer, for [`TooManyRounds`](Self::TooManyRounds), and usually for
+/// [`NotAllowed`](Self::NotAllowed) and [`Encode`](Self::Encode). The others happen without a fault: a request can be
+/// cancelled while its handler runs, and a peer that does not read fills the outbox ([`EncodeError::Full`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum RespondError {

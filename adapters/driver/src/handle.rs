@@ -170,6 +170,9 @@ impl<M: Machine> Handle<M> {
     /// [`Client::cancel`](mcp_sansio::Connection::cancel). The owner gets
     /// [`CallFailure::Cancelled`](crate::CallFailure::Cancelled).
     ///
+    /// The id must be of this connection. Without [`ConnectionOptions::tasks`](crate::ConnectionOptions::tasks) all
+    /// connections over byte streams have the number 0, so the id of another one can name a call of this one.
+    ///
     /// # Errors
     ///
     /// [`CancelError`] if the call has already ended.

@@ -54,6 +54,10 @@ impl ConnectionOptions {
 
     /// Sets how many handlers run at the same time, at least one. By default 64 for a server and 16 for a client.
     ///
+    /// Further requests wait for a handler. So an adapter raises
+    /// [`Limits::inbound_requests`](mcp_sansio::Limits::inbound_requests) to one request for each 2 KiB of
+    /// [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes).
+    ///
     /// Their responses are accepted regardless of the unsent output. So a peer that does not read can make this
     /// side hold as many responses beyond [`Limits::outbox_bytes`](mcp_sansio::Limits::outbox_bytes).
     #[must_use]
@@ -90,6 +94,10 @@ impl ConnectionOptions {
 
     /// Applies these options to the configuration of a server. Callers that create the machine themselves do this
     /// first.
+    ///
+    /// [`Limits::inbound_requests`] becomes at least one request for each 2 KiB of [`Limits::connection_bytes`], by
+    /// default 32,768: requests wait for a handler instead of being refused. With [`tasks`](Self::tasks), the adapter
+    /// grants subscriptions itself ([`Listening::Asked`]).
     pub fn adjust(&self, config: &mut ServerConfig) {
         keep_requests(&mut config.connection.limits);
         if self.tasks.is_some() {

@@ -37,7 +37,8 @@ use crate::endpoint::{Endpoint, Inner};
 ///             eprintln!("a session is lost, and its client opens another: {error}");
 ///         }
 ///     }
-///     // After a crash, the sessions of an earlier time must not come back.
+///     // From here on the sessions change, and this program saves them only at its end. After a crash their clients
+///     // open new ones. A host that saves regularly (`save_sessions`) writes the next state over this one instead.
 ///     std::fs::remove_file(file)?;
 /// }
 /// serve(endpoint.clone(), "/mcp", listener, stop, Duration::from_secs(10)).await?;
