@@ -9,6 +9,7 @@
 //! | estimate the cost | [`limits`], [`performance`] |
 //! | test your own program | [`fuzzing`], [`simulation`] |
 //! | write a gateway | [`gateways`] |
+//! | stop a server or a client | [`shutdown`] |
 //! | restart a server and keep its sessions | [`restarts`] |
 //! | serve many sessions, or on many machines | [`scaling`] |
 //! | extend the protocol | [`extensions`] |
@@ -100,6 +101,10 @@ pub mod simulation {}
 #[doc = ""]
 #[doc = include_str!("manual/sequence_gateway.svg")]
 pub mod gateways {}
+
+/// How each adapter stops, and what happens to its handlers.
+#[doc = include_str!("manual/shutdown.md")]
+pub mod shutdown {}
 
 /// Sessions that continue in another process.
 #[doc = include_str!("manual/restarts.md")]

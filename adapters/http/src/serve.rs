@@ -40,7 +40,7 @@ const BREATH: Duration = Duration::from_millis(50);
 /// [`EndpointOptions::one_stream`](crate::EndpointOptions::one_stream).
 ///
 /// After `stop`, no more connections are accepted, and open requests have `grace` to finish. The rest is then
-/// aborted, and so is everything if this future is dropped.
+/// aborted, and so is everything if this future is dropped ([`shutdown`](mcp_sansio::manual::shutdown)).
 ///
 /// A client has 30 s to send the head of a request, also for the next request on the same connection. An HTTP/2
 /// connection ends after a minute without a request.

@@ -25,6 +25,9 @@ use crate::handler::{Handler, Threads};
 /// thread ends when its read returns, which may be later. On a socket, pass the writing half as a
 /// [`SocketWriter`](crate::SocketWriter).
 ///
+/// The server ends earlier with `shut_down` of a [`Handle`](crate::Handle), such as that of
+/// [`Handler::begin`](crate::Handler::begin): see [`shutdown`](mcp_sansio::manual::shutdown).
+///
 /// # Errors
 ///
 /// The error of the operating system if it cannot start a thread, or if reading or writing fails. It also fails if

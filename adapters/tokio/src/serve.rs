@@ -26,7 +26,8 @@ use crate::streams::{Reads, Writes};
 /// remaining responses are written as long as the client keeps reading; it may pause for the same time. A handler
 /// that continues after that is cancelled ([`Exchange::cancelled`](crate::Exchange::cancelled)).
 ///
-/// Dropping the future ends the connection at once, and cancels the handlers in the same way.
+/// Dropping the future ends the connection at once, and cancels the handlers in the same way. The chapter
+/// [`shutdown`](mcp_sansio::manual::shutdown) compares the ways to stop.
 ///
 /// # Errors
 ///
