@@ -69,11 +69,15 @@ pub(crate) struct Inner {
 
 impl Endpoint {
     /// Creates an endpoint whose handlers run as tasks of the current runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime of tokio.
     pub fn new(config: ServerConfig, handler: impl Handler<Server>) -> Self {
         Self::with(config, EndpointOptions::new(), handler)
     }
 
-    /// Creates an endpoint with options.
+    /// Creates an endpoint with options. It panics outside a runtime of tokio, as [`new`](Self::new) does.
     pub fn with(
         mut config: ServerConfig,
         options: EndpointOptions,
@@ -100,7 +104,8 @@ impl Endpoint {
     }
 
     /// Handles a request on any path. Its sender is identified by [`EndpointOptions::identify`]. Dropping the
-    /// future, or the body of the response, reports that the client has disconnected.
+    /// future, or the body of the response, reports that the client has disconnected. The section [in another
+    /// server](crate#in-another-server) lists the duties of the caller.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,

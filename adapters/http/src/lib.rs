@@ -97,6 +97,51 @@
 //! # }
 //! ```
 //!
+//! # In another server
+//!
+//! [`serve`] does more than pass requests on. A server that calls [`Endpoint::handle`] itself, or mounts the endpoint
+//! as a `tower` service, has these duties:
+//!
+//! - **The address.** Insert a [`PeerAddress`] into the extensions of each request. Without it, clients without a
+//!   principal cannot be distinguished, and share the limits of one client.
+//! - **The name.** Set [`hosts`](mcp_sansio::http::HttpServerConfig::hosts) and
+//!   [`origins`](mcp_sansio::http::HttpServerConfig::origins): by default only names of this machine pass.
+//! - **The metadata** of a protected endpoint. Route its well-known paths to `Endpoint::handle_metadata`.
+//! - **Time limits** for the head of a request and for idle sockets, and a maximum number of connections.
+//! - **The end.** Call [`Endpoint::shut_down`] before the server stops, because event streams do not end by themselves.
+//!
+//! ```
+//! use std::net::SocketAddr;
+//!
+//! use hyper::body::Incoming;
+//! use hyper::{Request, Response};
+//! use mcp_sansio_http::mcp_sansio::http::HostPolicy;
+//! use mcp_sansio_http::{Endpoint, EndpointOptions, PeerAddress, ResponseBody, Router};
+//!
+//! fn endpoint(router: Router) -> Result<Endpoint, Box<dyn std::error::Error>> {
+//!     let mut options = EndpointOptions::new();
+//!     options.http.hosts = HostPolicy::none().allow("mcp.example.com")?;
+//!     Ok(Endpoint::with(router.config("notes", "1.0"), options, router))
+//! }
+//!
+//! /// The server calls it for each request on the path of the endpoint.
+//! async fn handle(endpoint: &Endpoint, from: SocketAddr, mut request: Request<Incoming>) -> Response<ResponseBody> {
+//!     request.extensions_mut().insert(PeerAddress::new(from));
+//!     endpoint.handle(request).await
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let endpoint = endpoint(Router::new()).expect("it is a host name");
+//! # _ = handle;
+//! // … at the end of the program:
+//! endpoint.shut_down(std::time::Duration::from_secs(10));
+//! # }
+//! ```
+//!
+//! The example `axum_server` does the same with axum. `serve_connection` serves one connection with a function, and has
+//! the time limits.
+//!
 //! # TLS
 //!
 //! With the feature `tls`, [`connect`] accepts `https` URLs, and `serve_tls` serves an endpoint with a certificate. Both

@@ -51,12 +51,11 @@ pub struct EndpointOptions {
     /// four times the length of their bodies, unread responses and events, and the state of sessions, with or
     /// without an open response. Default 512 MiB.
     ///
-    /// From about half of it on, sessions store no events, so that clients cannot resume streams that break off.
-    /// At the limit a request is refused with 503 and `Retry-After`, and open requests continue. An eighth is reserved
-    /// for requests that count at most 256 KiB, whose bodies have about 60 KiB, and at most a sixteenth of this number: other
-    /// requests do not displace them. The state of a
-    /// session has limits of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
-    /// [`HttpServerConfig::kept_bytes`]).
+    /// From about half of it on, sessions store no events, so that clients cannot resume streams that break off. At the
+    /// limit a request is refused with 503 and `Retry-After`, and open requests continue. An eighth is reserved for
+    /// small requests. A request is small if it counts at most 256 KiB, which is a body of about 60 KiB, and at most a
+    /// sixteenth of this number. The state of a session has limits of its own
+    /// ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes), [`HttpServerConfig::kept_bytes`]).
     pub bytes: usize,
     /// The maximum number of open connections of [`serve`](crate::serve). Default 10,000. A further connection waits
     /// until another one has ended, and a connection without a request ends after 30 s, or after 60 s over HTTP/2.
