@@ -34,13 +34,13 @@
 //!   gets a request of the session passes it on, over HTTP.
 //! - A node stores a session before it sends anything that its client could rely on: the response to a request that has
 //!   changed the session, and each event of an event stream. A request that changes nothing is not stored.
-//! - A node is gone if its machine refuses connections, if it gives no sign of life for [5 s](NodeOptions::silence), or if it
-//!   could not be reached for as long. The next node that gets a request of one of its sessions takes the session over. After a
-//!   failure of the store a missing sign of life means nothing until the signs had time to come back.
-//! - Each write names the version that it expects. If the earlier node is alive after all, its next write is a conflict: it
-//!   stops serving the session. Without a write it looks into the store for a request if the last look is older than 5 s, and
-//!   responds until then, by the state that it has, to requests that change nothing. An event stream at that node ends at
-//!   its next event or comment
+//! - A node is gone if its address refuses connections, if it gives no sign of life for [5 s](NodeOptions::silence), or
+//!   if it could not be reached for as long. The next node that gets a request of one of its sessions takes the session
+//!   over. After a failure of the store, missing heartbeats are ignored for one [`silence`](NodeOptions::silence)
+//!   period.
+//! - Each write names the version that it expects. A replaced node stops serving the session at its next write, which
+//!   conflicts. Without a write, it reads the record again at the first request after 5 s. Until then it answers
+//!   read-only requests from its own state. An event stream at that node ends at its next event or comment
 //!   ([`keep_alive`](mcp_sansio::http::HttpServerConfig::keep_alive)).
 //! - A node that is [stopped](Node::leave) stores each session without a node as soon as no request of it is open. A request that
 //!   arrives at the node after that gets 503 with `Retry-After`, so let the balancer send it none.
