@@ -56,6 +56,27 @@ impl Failed {
 
     /// Requires client input first. The function is called again with the [`inputs`](mcp_sansio::Request::inputs)
     /// in the request of its exchange: see [`Server::require_input`](mcp_sansio::Server::require_input).
+    ///
+    /// The second call starts at the beginning of the function, so require input before the first effect:
+    ///
+    /// ```
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::{ElicitParams, ElicitResult, InputRequired};
+    /// use mcp_sansio_driver::{Exchange, Failed};
+    ///
+    /// fn clear(exchange: &Exchange) -> Result<&'static str, Failed> {
+    ///     let Some(answer) = exchange.request().input("sure") else {
+    ///         let schema = Raw::new(r#"{"type":"object","properties":{}}"#)?;
+    ///         let form = ElicitParams::form("Delete all notes?", schema.parse()?);
+    ///         return Err(Failed::needs(InputRequired::new().elicit("sure", form).into_owned()));
+    ///     };
+    ///     match answer.parse::<ElicitResult<'_>>()?.filled_in() {
+    ///         Some(_) => Ok("deleted"),
+    ///         None => Ok("nothing has changed"),
+    ///     }
+    /// }
+    /// # _ = clear;
+    /// ```
     pub fn needs(required: InputRequired<'static>) -> Self {
         Self { reason: Reason::Needs(Box::new(required)) }
     }
