@@ -7,8 +7,10 @@
 //! **Read on** in the [manual]: [the loop](manual::event_loop), [requests and calls](manual::requests),
 //! [cancellation](manual::cancellation), [time](manual::time), [input](manual::input), [tasks](manual::tasks),
 //! [pages](manual::pagination), [both eras](manual::eras), [states](manual::states), [limits](manual::limits),
-//! [every kind of loop](manual::embedding), [fuzzing](manual::fuzzing), [simulation](manual::simulation),
-//! [gateways](manual::gateways), [cost](manual::performance), and [coming from rmcp](manual::migration).
+//! [every kind of loop](manual::embedding), [shutdown](manual::shutdown), [restarts](manual::restarts),
+//! [scaling](manual::scaling), [extensions](manual::extensions), [fuzzing](manual::fuzzing),
+//! [simulation](manual::simulation), [gateways](manual::gateways), [cost](manual::performance), and [coming from
+//! rmcp](manual::migration).
 #![cfg_attr(
     feature = "auth",
     doc = "[Authorization](manual::authorization) covers servers that require access tokens."
@@ -16,7 +18,8 @@
 //!
 //! A program that only needs a server or a client uses an adapter, which brings the loop: `mcp-sansio-std` with
 //! threads, `mcp-sansio-tokio` and `mcp-sansio-async-std` (also for smol) with tasks, `mcp-sansio-http` with hyper for
-//! HTTP.
+//! HTTP. `mcp-sansio-store` lets several processes serve one endpoint, `mcp-sansio-gateway` puts many servers behind
+//! one, `mcp-sansio-extensions` has the official extensions, and `mcp-sansio-ffi` is this crate for C and Python.
 //!
 //! # A server in one loop
 //!
@@ -60,6 +63,8 @@
 //!         match step.event {
 //!             Some(ServerEvent::Request(request)) => match request.kind {
 //!                 ClientRequest::CallTool(call) if call.name == "greet" => {
+//!                     // A result that does not fit is an error, and the request stays open: see
+//!                     // `manual::event_loop#when-an-answer-cannot-be-written`.
 //!                     let result = CallToolResult::text("Hello!");
 //!                     step.machine.respond(request.id, &result, step.outbox)?;
 //!                 }
@@ -146,6 +151,7 @@
 //!
 //! | word | meaning |
 //! |---|---|
+//! | machine | the state machine of one connection: a [`Server`] or a [`Client`] |
 //! | call | a request that this side sends: [`CallId`], [`Outcome`] |
 //! | request | a request that the peer sends: [`Request`] with a [`ClientRequest`], [`RequestFromServer`] with a [`ServerRequest`] |
 //! | exchange | a request with its response and the messages between them; over HTTP, also their stream |
@@ -237,13 +243,15 @@
 //!
 //! # Features
 //!
-//! - `std` (default): an [`Instant`] from a `std::time::SystemTime`. Without it the crate is `no_std`
-//!   and needs `alloc`.
+//! - `std` (default): an [`Instant`] from a `std::time::SystemTime`, and the feature `std` of `serde` and `serde_json`,
+//!   so that a [`schema::Json`] can hold a `HashMap`. Without `std` the crate needs `alloc` only.
 //! - `http`: the HTTP transports of all revisions, without IO, in both roles: the module `http`. It needs
 //!   no further dependencies.
 //! - `auth`: OAuth without IO, for clients and resource servers: the module `auth`. It includes `http`.
 //! - `testing`: the simulation kit, `testing`: links with faults, monitors of the promises above,
-//!   recordings, and an exploration of everything that can happen.
+//!   recordings, and an exploration of everything that can happen. Pictures of conversations need `std`.
+//! - `work`: `testing::WorkMeter` counts the steps of loops whose length a peer can choose. It costs time, and needs
+//!   `std` and `testing`.
 //! - `arbitrary`: `arbitrary::Arbitrary` for the [`model`], for JSON, and for what a connection is
 //!   configured with, so that the fuzz targets of handlers take structured input; one to copy is
 //!   `fuzz/fuzz_targets/handler.rs` in the repository. Needs `std`.
