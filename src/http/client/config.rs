@@ -23,8 +23,8 @@ pub struct HttpClientConfig {
     /// Whether a client in a session requests an event stream, on which the server can send messages at any time.
     /// Default true.
     pub listens: bool,
-    /// The maximum time that further requests wait for the response to `notifications/initialized`, and then, for as
-    /// long again at most, for that stream to open. Many servers send requests of their own on the stream in reaction
+    /// How long requests wait for the response to `notifications/initialized`. They then wait as long again for the
+    /// event stream to open. Many servers send requests of their own on the stream in reaction
     /// to a client request, and lose them if the stream is not open. Default 250 ms.
     pub listen_first: Duration,
     /// The handling of a server that supports neither era at this URL. By default, the client requests the event
