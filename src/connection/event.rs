@@ -237,7 +237,7 @@ pub enum Outcome<'a> {
         /// The whole message.
         message: MessageBytes<'a>,
     },
-    /// The list has more pages or items than allowed, or repeats a cursor.
+    /// The list has more pages, items or bytes than allowed, or repeats a cursor, or the next request was not sent.
     Truncated {
         /// Why the next page was not requested.
         stop: PageStop,
