@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mcp_sansio::auth::{Effect, JobId, LoginMaterial, Saved};
+use mcp_sansio::auth::{Effect, JobId, LoginMaterial, Saved, Stage};
 use mcp_sansio_driver::random_bytes;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -16,7 +16,9 @@ use super::redirect::Listener;
 use super::storage::{StorageLock, TokenStorage};
 use crate::Transport;
 
-/// Carries out the effects of an authorization one after the other, until the last [`Authorization`] is dropped.
+/// Carries out the effects of an authorization one after the other, until the last [`Authorization`] is dropped. A
+/// response that contains tokens or a client id is awaited, because the authorization server does not send it again:
+/// it is stored also after that. Its stage has a deadline.
 pub(super) async fn carry_out_all<T: Transport>(
     shared: Weak<Shared>,
     wake: Arc<Notify>,
@@ -24,15 +26,16 @@ pub(super) async fn carry_out_all<T: Transport>(
 ) {
     let _end = End(Weak::clone(&shared));
     let mut held = None;
+    // Holds the authorization while it waits for such a response.
+    let mut awaiting = None;
     loop {
-        let Some(authorization) = shared.upgrade().map(|shared| Authorization { shared }) else {
-            return;
-        };
+        let upgrade = || shared.upgrade().map(|shared| Authorization { shared });
+        let Some(authorization) = awaiting.take().or_else(upgrade) else { return };
         while let Some(effect) = authorization.next_effect() {
             carry_out(&authorization, &transport, effect, &mut held).await;
         }
         let deadline = authorization.deadline().map(Instant::from_std);
-        drop(authorization);
+        awaiting = Some(authorization).filter(|it| awaits_credentials(it.stage()));
         match deadline {
             None => wake.notified().await,
             Some(deadline) => {
@@ -44,6 +47,11 @@ pub(super) async fn carry_out_all<T: Transport>(
             }
         }
     }
+}
+
+/// Whether the authorization waits for a response with tokens or a client id.
+const fn awaits_credentials(stage: Stage) -> bool {
+    matches!(stage, Stage::Refreshing | Stage::RequestingToken | Stage::Registering)
 }
 
 /// A drop guard that reports the end of the task, whatever its cause.

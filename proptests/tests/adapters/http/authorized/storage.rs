@@ -5,12 +5,14 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 use std::{env, fs, io};
 
 use futures_lite::future::{block_on, poll_once};
 use mcp_sansio::Revision;
 use mcp_sansio::auth::Saved;
 use mcp_sansio_http::{Authorization, FileStorage, HostFuture, StorageLock, TokenStorage};
+use mcp_sansio_proptests::authorization_server::Misbehaviour;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -242,6 +244,42 @@ async fn a_process_that_is_killed_before_it_saves_leaves_the_old_tokens() {
     assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
     let counts = protected.issuer.lock().counts;
     assert_eq!((counts.authorize, counts.refresh, counts.register), (2, 2, 1));
+}
+
+/// A refresh goes on after the last connection, because the authorization server has replaced the refresh token.
+/// Another process that waits for the lock finds the new one.
+///
+/// Proves A-REF-05, A-REF-06, A-REF-07.
+#[tokio::test]
+async fn a_refresh_ends_with_stored_tokens_although_nothing_waits_for_it() {
+    let folder = Folder::new("unawaited");
+    let protected = Protected::new().await;
+    let (authorization, _user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    {
+        let mut server = protected.issuer.lock();
+        server.revoke_access_tokens();
+        server.options.misbehaviour = Some(Misbehaviour::Slow);
+        server.options.delay = Duration::from_millis(500);
+    }
+    let pending = call(&connection, "note", "");
+    let is_refreshing = async {
+        while protected.issuer.lock().counts.refresh == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(is_refreshing).await;
+    drop((pending, connection, authorization));
+    let lock = soon(FileStorage::new(folder.file()).lock()).await.unwrap();
+    assert_eq!(folder.saved().await.unwrap().generation(), 2);
+    drop(lock);
+    protected.issuer.lock().options.misbehaviour = None;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
+    let server = protected.issuer.lock();
+    assert_eq!((server.counts.refresh, server.revoked_grants()), (1, 0));
 }
 
 /// A process that saves continuously is killed: the file always has one of the two contents that the process writes.
