@@ -35,8 +35,8 @@ pub enum UrlError {
     /// The text is not an absolute URI with a host.
     #[error("not an absolute URL")]
     NotAbsolute,
-    /// The scheme is neither `http` nor `https`.
-    #[error("the scheme is not http or https")]
+    /// The scheme is neither `http` nor `https`, or it is `http` where only `https` is confidential.
+    #[error("the scheme is not https, nor http where that is allowed")]
     Scheme,
     /// The URL contains userinfo in front of the host.
     #[error("there is a user in front of the host")]

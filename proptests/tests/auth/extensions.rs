@@ -2,7 +2,7 @@
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchError, FetchPurpose,
-    Flow, IdentityProvider, Secret, Stage, Verdict,
+    Flow, IdentityProvider, Secret, Stage, UrlError, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -240,4 +240,16 @@ fn a_server_that_has_other_profiles_does_not_support_it() {
         with_grants(json!([ours]), json!([code])).authorizer.stage(),
         Stage::AwaitingAssertion
     );
+}
+
+/// Proves A-DISC-11: the request to an identity provider contains credentials.
+#[test]
+fn an_identity_provider_has_a_confidential_token_endpoint() {
+    let created = |url| IdentityProvider::new(url, "idp-client").map(|provider| provider.client_id);
+    for url in ["https://idp.example/token", "http://127.0.0.1:1/token", "http://[::1]/token"] {
+        assert_eq!(created(url), Ok("idp-client".into()), "{url}");
+    }
+    for url in ["http://idp.example/token", "http://10.0.0.1/token", "ftp://idp.example/token"] {
+        assert_eq!(created(url), Err(UrlError::Scheme), "{url}");
+    }
 }

@@ -104,9 +104,12 @@ impl IdentityProvider {
     ///
     /// # Errors
     ///
-    /// [`UrlError`] if the URL is unusable.
+    /// [`UrlError`] if the URL is unusable. It is `https`, or on this machine: the request contains credentials.
     pub fn new(token_endpoint: &str, client_id: impl Into<String>) -> Result<Self, UrlError> {
         let token_endpoint = WebUrl::parse(token_endpoint)?;
+        if !token_endpoint.is_https() && !token_endpoint.is_loopback() {
+            return Err(UrlError::Scheme);
+        }
         Ok(Self { token_endpoint, client_id: client_id.into(), secret: None })
     }
 }
