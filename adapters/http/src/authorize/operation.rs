@@ -30,8 +30,38 @@ pub(super) fn of(body: &[u8]) -> String {
     format!("{method} {about}")
 }
 
-/// Returns the revision that the request declares.
+/// Returns the revision that the request declares. A server that answers the request speaks this revision, except for
+/// `server/discover`: servers of earlier revisions answer it as well, with an error.
 pub(super) fn revision(head: &Parts) -> Option<Revision> {
+    if head.headers.get(name::METHOD).is_some_and(|method| method == "server/discover") {
+        return None;
+    }
     let value = head.headers.get(name::PROTOCOL_VERSION)?;
     value.to_str().ok().and_then(Revision::from_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::*;
+
+    fn revision_of(fields: &[(&str, &str)]) -> Option<Revision> {
+        let request = fields
+            .iter()
+            .fold(Request::post("/mcp"), |request, (name, value)| request.header(*name, *value));
+        revision(&request.body(()).unwrap().into_parts().0)
+    }
+
+    /// Proves A-DISC-24.
+    #[test]
+    fn the_probe_for_an_era_declares_no_revision_that_the_server_speaks() {
+        let version = ("MCP-Protocol-Version", "2026-07-28");
+        let spoken = Some(Revision::V2026_07_28);
+        assert_eq!(revision_of(&[version, ("Mcp-Method", "server/discover")]), None);
+        assert_eq!(revision_of(&[version, ("Mcp-Method", "tools/list")]), spoken);
+        assert_eq!(revision_of(&[version]), spoken);
+        assert_eq!(revision_of(&[("MCP-Protocol-Version", "2026-07-28x")]), None);
+        assert_eq!(revision_of(&[]), None);
+    }
 }
