@@ -1,7 +1,7 @@
 //! Attacks local MCP servers and a local client, and measures the cost for them.
 //!
-//! Usage: `cargo run --release -p mcp-sansio-benches --bin attack -- CARRIER [--seconds N]`, where CARRIER is `stdio` or
-//! `http`; `--list` names the attacks. Each attack has a fresh victim: the everything server, the client `inspect`, or
+//! Usage: `cargo run --release -p mcp-sansio-benches --bin attack -- TRANSPORT [--seconds N]`, where TRANSPORT is `stdio`
+//! or `http`; `--list` names the attacks. Each attack has a fresh victim: the everything server, the client `inspect`, or
 //! the server on the command line. The table has a row for each attack:
 //!
 //! - the peak memory of the victim, and its memory a moment after the attack,
