@@ -114,7 +114,7 @@ mod server {
                 Ok(bytes) => self.stream.sent(bytes),
                 Err(_) => {
                     self.stream.fail(Cause::WriteFailed, now);
-                    // Nobody reads the rest. Sending it would fail at once, again and again.
+                    // The peer reads no more. Sending the rest would fail at once, again and again.
                     let unsent = self.stream.unsent().len();
                     self.stream.sent(unsent);
                 }

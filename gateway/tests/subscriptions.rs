@@ -13,8 +13,7 @@ use mcp_sansio_tokio::Json;
 use serde_json::json;
 use tokio::time::sleep;
 
-/// A modern client is told at once that it is subscribed, so a server that refuses the subscription at first is asked
-/// again.
+/// A modern subscription is acknowledged at once, so the gateway repeats the request if the server refuses it at first.
 #[tokio::test(start_paused = true)]
 async fn a_refused_subscription_of_a_modern_client_is_tried_again() {
     let server = Fake::modern("one");
@@ -41,7 +40,7 @@ async fn a_refused_subscription_of_a_modern_client_is_tried_again() {
     assert_eq!(client.events(), [&*updated, &*updated]);
 }
 
-/// A session is told about the refusal, also while the gateway tries the subscription again for a modern client.
+/// A session receives the refusal, also while the gateway tries the subscription again for a modern client.
 #[tokio::test(start_paused = true)]
 async fn a_refused_subscription_of_a_session_is_refused() {
     for is_tried_again in [false, true] {
@@ -65,7 +64,7 @@ async fn a_refused_subscription_of_a_session_is_refused() {
     }
 }
 
-/// A client that watches too many resources is told that the rest is not watched.
+/// The subscription of a client that watches too many resources ends with an error.
 #[tokio::test(start_paused = true)]
 async fn a_subscription_without_room_fails() {
     let server = Fake::legacy("one");

@@ -43,7 +43,7 @@ struct Watched {
     /// The share of the client that was the first to watch it.
     _share: Share,
     decision: watch::Receiver<Option<bool>>,
-    /// Whether a client believes to be subscribed: it was not refused, and is not waiting for the decision.
+    /// Whether a client has received a response, and so relies on the subscription.
     is_relied_on: bool,
     /// Dropping it ends the subscription.
     _stop: watch::Sender<()>,
@@ -112,8 +112,8 @@ impl WatchedResource {
         }
     }
 
-    /// Tells the client that it is subscribed, before the server has decided: its refusal is not final any more. Returns
-    /// false if the server has refused meanwhile.
+    /// Notes that a client gets its response before the server has decided: a refusal of the server is not final then.
+    /// Returns false if the server has refused meanwhile.
     pub(crate) fn rely(&self) -> bool {
         let Some(upstream) = self.upstream.upgrade() else { return false };
         let mut watched = upstream.watches.lock();
@@ -145,7 +145,7 @@ impl Watches {
 
 impl Upstream {
     /// Watches a resource for a client until the result is dropped. `None` if too many resources are watched, by all or by
-    /// this client. `is_granted`: whether the client is told that it is subscribed, without waiting for the server.
+    /// this client. `is_granted`: whether the client gets its response without waiting for the server.
     pub(crate) fn watch(
         self: &Arc<Self>,
         uri: &str,

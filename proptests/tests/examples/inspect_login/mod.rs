@@ -299,8 +299,8 @@ fn a_user_can_give_up() {
     assert!(server.asked("POST /token").is_empty());
 }
 
-/// A login within a session ends with the request that needs it. The next request begins another login, of which the user
-/// is told.
+/// A login within a session ends with the request that needs it. The next request begins another login, and shows
+/// it to the user.
 #[cfg(unix)]
 #[test]
 fn a_user_can_give_up_the_login_of_a_call() {
