@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::mem;
-use std::process::{ChildStdin, ExitStatus};
+use std::process::{ChildStdin, ChildStdout, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
 /// The server, until it is ended.
 enum Server {
+    /// The function that starts the server has the lock.
+    Starting,
     Running(Box<Process>),
     Ended(io::Result<ExitStatus>),
 }
@@ -32,14 +34,9 @@ enum Server {
 /// is asked to terminate, then it is killed, each time with the processes that it has started.
 pub(crate) fn relay(program: &Program, recorder: Recorder) -> Result<ExitStatus, String> {
     let name = program.program.to_string_lossy();
-    let (process, input, output) =
-        Process::spawn(&mut program.command(), ProcessOptions::default())
-            .map_err(|error| format!("{name}: {error}"))?;
+    let (input, server) = (Arc::default(), Arc::new(Mutex::new(Server::Starting)));
+    let output = start(program, &input, &server).map_err(|error| format!("{name}: {error}"))?;
     let recorder = Arc::new(recorder);
-    // Shared, because a signal ends the input of the server, too.
-    let input = Arc::new(Mutex::new(Some(input)));
-    let server = Arc::new(Mutex::new(Server::Running(Box::new(process))));
-    end_on_signals(&input, &server);
     let from_host = {
         let (recorder, input) = (Arc::clone(&recorder), Arc::clone(&input));
         move || {
@@ -60,6 +57,22 @@ pub(crate) fn relay(program: &Program, recorder: Recorder) -> Result<ExitStatus,
     end(&server).map_err(|error| format!("{name}: {error}"))
 }
 
+/// Starts the server. Returns its output.
+fn start(
+    program: &Program,
+    input: &Arc<Mutex<Option<ChildStdin>>>,
+    server: &Arc<Mutex<Server>>,
+) -> io::Result<ChildStdout> {
+    // Locked until the server has started: an earlier signal ends it as soon as it has.
+    let (mut shared_input, mut shared_server) = (lock(input), lock(server));
+    end_on_signals(input, server);
+    let options = ProcessOptions::default();
+    let (process, input, output) = Process::spawn(&mut program.command(), options)?;
+    *shared_input = Some(input);
+    *shared_server = Server::Running(Box::new(process));
+    Ok(output)
+}
+
 /// Closes the input of the server, in a thread of its own: a server that does not read holds it up until it ends.
 fn close(input: &Arc<Mutex<Option<ChildStdin>>>) {
     let input = Arc::clone(input);
@@ -74,6 +87,8 @@ fn end(server: &Mutex<Server>) -> io::Result<ExitStatus> {
         Server::Running(mut process) => {
             Waiting::new(async { process.end(&Sleeps::default()).await }).wait()
         }
+        // The server could not be started. The program fails with the reason.
+        Server::Starting => Err(io::ErrorKind::NotConnected.into()),
         Server::Ended(status) => status,
     };
     let copy = status.as_ref().map_or_else(|error| Err(error.kind().into()), |status| Ok(*status));

@@ -1,10 +1,10 @@
 //! `--replay`: the client of a recording against a server again, and the differences between its responses.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::ChildStdin;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,11 +29,8 @@ pub(crate) fn replay(
     patience: Duration,
 ) -> Result<Vec<String>, String> {
     let name = program.program.to_string_lossy();
-    let failed = |error: std::io::Error| format!("{name}: {error}");
-    let (process, input, output) =
-        Process::spawn(&mut program.command(), ProcessOptions::default()).map_err(failed)?;
-    let server = Server(Arc::new(Mutex::new(Some(process))));
-    server.end_on_signals();
+    let failed = |error: io::Error| format!("{name}: {error}");
+    let (server, input, output) = Server::start(program).map_err(failed)?;
     let to_server = written_to(input);
     let (sender, received) = channel();
     thread::spawn(move || {
@@ -66,6 +63,7 @@ pub(crate) fn replay(
     while let Ok(line) = received.recv_timeout(end.saturating_duration_since(Instant::now())) {
         actual.push(line);
     }
+    drop(server);
     let mut differences = differences(&by_identity(&expected), &by_identity(&actual));
     if 0 < missing && differences.is_empty() {
         differences.push("the server was slower than the time limit".into());
@@ -77,28 +75,39 @@ pub(crate) fn replay(
 struct Server(Arc<Mutex<Option<Process>>>);
 
 impl Server {
-    /// Ends the server and this program at a signal. A Ctrl-C does not reach the server itself, because it leads its own
-    /// process group.
-    fn end_on_signals(&self) {
-        let process = Arc::clone(&self.0);
+    /// Starts the server. A signal ends it and this program. A Ctrl-C does not reach the server itself, because it leads
+    /// its own process group.
+    fn start(program: &Program) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        let server = Self(Arc::default());
+        // Locked until the server has started: an earlier signal ends it as soon as it has.
+        let mut starting = lock(&server.0);
+        let process = Arc::clone(&server.0);
         let installed = ctrlc::set_handler(move || {
-            drop(take(&process));
+            // The comparison ends with the server. Its thread then waits for this lock, and cannot return from `main`
+            // with another status.
+            let mut process = lock(&process);
+            drop(process.take());
             std::process::exit(130);
         });
         if let Err(error) = installed {
             say!("inspect: a signal may leave the server running: {error}");
         }
+        let options = ProcessOptions::default();
+        let (process, input, output) = Process::spawn(&mut program.command(), options)?;
+        *starting = Some(process);
+        drop(starting);
+        Ok((server, input, output))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(take(&self.0));
+        drop(lock(&self.0).take());
     }
 }
 
-fn take(process: &Mutex<Option<Process>>) -> Option<Process> {
-    process.lock().unwrap_or_else(PoisonError::into_inner).take()
+fn lock(process: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
+    process.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the sender of messages to the server. They are written in a thread of their own, because a server that does not
