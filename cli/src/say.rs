@@ -58,7 +58,8 @@ pub(crate) fn line(text: &str) {
     let clear = if std::mem::take(&mut lines.has_progress) { CLEARED } else { "" };
     let line = shown(text, stderr.is_terminal());
     let line = if stderr.is_terminal() { (lines.style)(&line) } else { line.into_owned() };
-    _ = writeln!(stderr, "{clear}{line}");
+    // In one write: a server writes to standard error as well, and its text would split the line.
+    _ = stderr.write_all(format!("{clear}{line}\n").as_bytes());
 }
 
 /// Shows progress: see `show_progress`.
@@ -72,7 +73,7 @@ pub(crate) fn progress(text: &str) {
     let line = shown(text, true).replace('\n', " ");
     let line: String = line.chars().take(MOST).collect();
     lines.has_progress = true;
-    _ = write!(stderr, "{CLEARED}{line}").and_then(|()| stderr.flush());
+    _ = stderr.write_all(format!("{CLEARED}{line}").as_bytes());
 }
 
 /// Removes the line of progress, if there is one.
@@ -81,7 +82,7 @@ pub(crate) fn end_progress() {
     let mut lines = lines();
     if std::mem::take(&mut lines.has_progress) {
         let mut stderr = std::io::stderr();
-        _ = write!(stderr, "{CLEARED}").and_then(|()| stderr.flush());
+        _ = stderr.write_all(CLEARED.as_bytes());
     }
 }
 

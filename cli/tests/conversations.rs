@@ -5,6 +5,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -90,4 +92,19 @@ fn a_recorded_server_that_hangs_is_ended() {
         assert!(began.elapsed() < A_LONG_TIME, "the server is not ended");
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A server writes to the same standard error, and would split a line of several writes.
+#[test]
+fn a_line_on_standard_error_is_one_write() {
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    ours.set_read_timeout(Some(A_LONG_TIME)).unwrap();
+    let mut replay = inspect();
+    replay.args(["--replay", "/nonexistent.jsonl", "--", "sleep", "1"]);
+    let status = replay.stderr(Stdio::from(OwnedFd::from(theirs))).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+    let mut buffer = [0; 1 << 10];
+    let count = ours.recv(&mut buffer).unwrap();
+    let line = str::from_utf8(&buffer[..count]).unwrap();
+    assert_eq!(line, "inspect: /nonexistent.jsonl: No such file or directory (os error 2)\n");
 }
