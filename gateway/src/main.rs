@@ -80,7 +80,9 @@ fn main() -> ExitCode {
 
 /// Writes a line to standard error, which may be closed.
 fn say(text: &str) {
-    _ = writeln!(std::io::stderr(), "mcp-sansio-gateway: {text}");
+    // In one write: servers that are programs write to standard error as well, and their text would split the line.
+    let line = format!("mcp-sansio-gateway: {text}\n");
+    _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 async fn run(arguments: Arguments) -> Result<ExitCode, String> {

@@ -240,7 +240,7 @@ fn cancellations_go_to_the_right_server() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}}"#,
         );
         assert_eq!(
-            gateway.error(|line| line.contains("cancelled")),
+            gateway.error(|line| line.contains("notifications/cancelled")),
             format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":"enough"}}}}"#,
                 call["id"]
