@@ -2,11 +2,13 @@
 
 mod words;
 
+use std::future::poll_fn;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
@@ -94,14 +96,16 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
     }
     let fixed = Arc::new(fixed(&config, &serve_config));
     config.observer = Some(Observer::new(report));
+    // Before the servers are started: a signal without a handler would leave them running.
+    let (stop, hangups) = (stop_signal(), Hangups::listen());
     let gateway = Gateway::start(config).map_err(|error| error.to_string())?;
     let reload = {
         let gateway = gateway.clone();
         move || reload(gateway.clone(), Arc::clone(&arguments), Arc::clone(&fixed))
     };
-    tokio::spawn(reload_on_signal(reload.clone()));
+    tokio::spawn(hangups.reload(reload.clone()));
     if serve_config.listen.is_none() {
-        return serve_stdio(gateway).await;
+        return serve_stdio(gateway, stop).await;
     }
     let problem = |error: std::io::Error| error.to_string();
     let listeners = Listeners::bind(&serve_config).await.map_err(problem)?;
@@ -115,7 +119,7 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         let address = admin.local_addr().map_err(problem)?;
         say(&format!("operators on http://{address}"));
     }
-    serve(gateway, &serve_config, listeners, reload, stop_signal()).await.map_err(problem)?;
+    serve(gateway, &serve_config, listeners, reload, stop).await.map_err(problem)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -125,7 +129,7 @@ const INTERRUPTED: u8 = 130;
 /// How long the servers may take to end, before their processes are left to the operating system.
 const ENDING: Duration = Duration::from_secs(10);
 
-async fn serve_stdio(gateway: Gateway) -> Result<ExitCode, String> {
+async fn serve_stdio(gateway: Gateway, stop: impl Future<Output = ()>) -> Result<ExitCode, String> {
     let options = gateway.connection_options();
     let serving =
         mcp_sansio_tokio::serve_stdio_with(gateway.server_config(), &options, gateway.clone());
@@ -134,7 +138,7 @@ async fn serve_stdio(gateway: Gateway) -> Result<ExitCode, String> {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => Err(format!("cannot talk to the client: {error}")),
         },
-        () = stop_signal() => Ok(ExitCode::from(INTERRUPTED)),
+        () = stop => Ok(ExitCode::from(INTERRUPTED)),
     };
     // Nothing is left to answer, so the servers end at once.
     tokio::select! {
@@ -213,19 +217,33 @@ async fn reload(
     Ok(reloaded)
 }
 
-async fn reload_on_signal<F: Future<Output = Result<Reloaded, String>>>(reload: impl Fn() -> F) {
-    #[cfg(unix)]
-    {
+/// SIGHUP, on Unix.
+struct Hangups(#[cfg(unix)] Option<tokio::signal::unix::Signal>);
+
+impl Hangups {
+    /// Installs the signal handler.
+    fn listen() -> Self {
+        #[cfg(unix)]
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
-        while hangups.recv().await.is_some() {
-            if let Err(problem) = reload().await {
-                say(&format!("not reloaded: {problem}"));
+        Self(
+            #[cfg(unix)]
+            signal(SignalKind::hangup()).ok(),
+        )
+    }
+
+    async fn reload<F: Future<Output = Result<Reloaded, String>>>(self, reload: impl Fn() -> F) {
+        #[cfg(unix)]
+        {
+            let Some(mut hangups) = self.0 else { return };
+            while hangups.recv().await.is_some() {
+                if let Err(problem) = reload().await {
+                    say(&format!("not reloaded: {problem}"));
+                }
             }
         }
+        #[cfg(not(unix))]
+        drop(reload);
     }
-    #[cfg(not(unix))]
-    drop(reload);
 }
 
 /// Reports connections and problems of the servers on standard error.
@@ -239,29 +257,21 @@ fn report(server: &str, event: &UpstreamEvent<'_>) {
     }
 }
 
-/// Waits for SIGINT or, on Unix, SIGTERM.
-async fn stop_signal() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
-    };
+/// Returns a future that waits for SIGINT or SIGTERM, or for Ctrl-C elsewhere. The signal handler is installed before the
+/// function returns.
+fn stop_signal() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let mut signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        let terminate = async {
-            match signal(SignalKind::terminate()) {
-                Ok(mut signal) => _ = signal.recv().await,
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = interrupt => {}
-            () = terminate => {}
-        }
-    }
+        [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok())
+    };
     #[cfg(not(unix))]
-    interrupt.await;
+    let mut signals = [tokio::signal::windows::ctrl_c().ok()];
+    poll_fn(move |context| {
+        let is_ready =
+            signals.iter_mut().flatten().any(|signal| signal.poll_recv(context).is_ready());
+        if is_ready { Poll::Ready(()) } else { Poll::Pending }
+    })
 }
 
 fn upstream(text: &str) -> Result<UpstreamConfig, String> {
