@@ -352,8 +352,13 @@ impl Dispatcher {
             }
             Owner::Interest => {
                 _ = self.serving.calls.take_out(call);
-                let is_granted = matches!(answer.outcome, Outcome::Result(_));
-                self.serving.calls.in_sessions().request_ended(call, Some(is_granted));
+                let is_granted = match answer.outcome {
+                    Outcome::Result(_) => Some(true),
+                    Outcome::PeerError(_) => Some(false),
+                    // The server may have granted it.
+                    _ => None,
+                };
+                self.serving.calls.in_sessions().request_ended(call, is_granted);
                 None
             }
             Owner::TaskInput(_) => {

@@ -106,8 +106,8 @@ impl InSessions<'_> {
         })
     }
 
-    /// Handles the end of a request about a resource, after the request has left the table. `None`: the server has not
-    /// answered in time, and may be subscribed.
+    /// Handles the end of a request about a resource, after the request has left the table. `None`: the server has given
+    /// no readable response, and may be subscribed.
     pub(super) fn request_ended(&mut self, asked: CallId, is_granted: Option<bool>) {
         work!(self.index.orphaned.len());
         let orphan = self.index.orphaned.iter().position(|orphan| orphan.call == asked);

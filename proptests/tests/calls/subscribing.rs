@@ -631,6 +631,21 @@ fn a_resource_is_unsubscribed_from_after_a_timeout() {
     }
 }
 
+/// After a response that cannot be read, the server may be subscribed as well.
+#[test]
+fn a_resource_is_unsubscribed_from_after_a_malformed_response() {
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    let mut side = ClientSide::ready(LATEST);
+    let call = subscribing(&mut side, &filter);
+    assert_eq!(side.sent(), [about(3, "subscribe")]);
+    assert!(side.receive(r#"{"jsonrpc":"2.0","id":3}"#).is_none());
+    let events = side.outcomes();
+    let [ClientEvent::Subscription(update)] = &events[..] else { panic!("{events:?}") };
+    let nothing = r#"granted {} not {"resourceSubscriptions":["x:y"]}"#;
+    assert_eq!((update.call, &*in_words(&update.news)), (call, nothing));
+    assert_eq!(side.sent(), [about(4, "unsubscribe")]);
+}
+
 /// A client that shuts down waits for no response about a resource.
 #[test]
 fn pending_requests_of_a_subscription_hold_up_no_shutdown() {
