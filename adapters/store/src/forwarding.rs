@@ -188,7 +188,11 @@ impl Inner {
             Some(id) if is_for_this => {
                 self.in_session(id, Request::from_parts(head, body), Origin::Node).await
             }
-            _ => empty(StatusCode::MISDIRECTED_REQUEST),
+            _ => {
+                // If the body were not read, the connection could break before the response arrives.
+                _ = self.read_body(body).await;
+                empty(StatusCode::MISDIRECTED_REQUEST)
+            }
         };
         // The id has only digits.
         if let Ok(id) = HeaderValue::from_str(&self.id) {
