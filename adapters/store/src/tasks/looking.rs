@@ -20,6 +20,9 @@ const ATTEMPTS: usize = 8;
 /// How many tasks are looked for at once.
 pub(super) const AT_ONCE: usize = 64;
 
+/// How many copies are remembered whose tasks have gone.
+const GONE: usize = 1_024;
+
 /// How long a copy that was used makes no room for others: a list uses many.
 const IN_USE: Duration = Duration::from_secs(1);
 
@@ -107,9 +110,23 @@ impl NodeTasks {
     /// Forgets a copy, because its task does not exist any more.
     fn forget_copy(&self, key: TaskKey) {
         let mut table = self.table();
-        if matches!(table.known.get(&key), Some(Known::Copy(_))) {
+        if let Some(Known::Copy(copy)) = table.known.get(&key) {
+            let id = copy.id.clone();
+            if GONE <= table.gone.len() {
+                table.gone.pop_front();
+            }
+            table.gone.push_back(id);
             self.forget_copies(&mut table, &[key]);
         }
+    }
+
+    /// Whether a task that was found, and that this node does not have any more, does not exist at any node: its owner has
+    /// removed it, or has shortened its time to live.
+    pub(super) fn is_gone(&self, found: &Found) -> bool {
+        let table = self.table();
+        // A task of this node that another node has taken over is among those with undone changes.
+        let is_removed = found.is_own && table.undone.iter().all(|undone| undone.id != found.id);
+        is_removed || table.gone.contains(&found.id)
     }
 
     /// Notes that the store names this node. Returns whether it still works on the task.
@@ -125,12 +142,14 @@ impl NodeTasks {
 
     /// Returns those of some tasks that this node works on, or has a copy of.
     pub(super) fn present(&self, ids: &[String]) -> Vec<Found> {
+        let table = self.table();
         self.tasks.inspect(|tasks, _| {
             let found = |id: &String| {
                 let key = tasks.find(id)?;
                 let task = tasks.get(key)?;
                 let end = task.ttl().map(|ttl| task.created() + ttl);
-                Some(Found { id: id.clone(), key, end })
+                let is_own = !matches!(table.known.get(&key), Some(Known::Copy(_)));
+                Some(Found { id: id.clone(), key, end, is_own })
             };
             ids.iter().filter_map(found).collect()
         })

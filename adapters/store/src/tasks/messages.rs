@@ -38,6 +38,8 @@ pub(super) struct Found {
     pub(super) key: TaskKey,
     /// The time at which it expires.
     pub(super) end: Option<Instant>,
+    /// Whether this node works on it.
+    pub(super) is_own: bool,
 }
 
 impl Concerned {
@@ -178,7 +180,7 @@ impl Inner {
     }
 
     /// Stores the changes of tasks that a part of a response waits for. The part must not be sent if a task was found before the
-    /// message was processed, and is gone before its end: the part could deny a task that exists.
+    /// message was processed, and another node has it now: the part could deny a task that exists.
     pub(crate) async fn store_tasks_of(
         self: &Arc<Self>,
         concerned: &Concerned,
@@ -192,7 +194,7 @@ impl Inner {
         let now = tasks.tasks.now();
         let is_known = |found: &Found| match tasks.find(&found.id) {
             Some(key) => key == found.key,
-            None => found.end.is_some_and(|end| end <= now),
+            None => found.end.is_some_and(|end| end <= now) || tasks.is_gone(found),
         };
         let are_known = concerned.found().iter().all(is_known);
         are_known.then_some(()).ok_or(TaskNotStored::TakenOver)

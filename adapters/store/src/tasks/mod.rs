@@ -64,6 +64,8 @@ struct Table {
     failures: (u64, Option<StoreError>),
     /// The latest changes that were undone.
     undone: VecDeque<Undone>,
+    /// The ids of the latest copies that were forgotten because their tasks do not exist any more.
+    gone: VecDeque<String>,
     /// The copies whose changes are being sent.
     sending: BTreeSet<TaskKey>,
     /// The tasks that may have been taken over, although the store has reported a failure.

@@ -35,6 +35,35 @@ async fn a_subscription_outlives_one_of_its_tasks() {
     }
 }
 
+/// A subscription to two tasks goes on when the application removes one of them.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_outlives_the_removal_of_a_task() {
+    for is_elsewhere in [false, true] {
+        let workers = Workers::new();
+        let (a, b) = (workers.start("a").await, workers.start("b").await);
+        let client = Client { user: Some(1), session: None };
+        let removed = client.begin(&a, json!({"time": 900_000})).await;
+        let kept = client.begin(&a, json!({"time": 60_000})).await;
+        let params = json!({"notifications": {"taskIds": [removed, kept]}});
+        let node = if is_elsewhere { &b } else { &a };
+        let mut stream = client.send(node, "subscriptions/listen", params).await;
+        let mut seen = Vec::new();
+        while seen.last().is_none_or(|status| status != "completed") {
+            let params = kit::message(&mut stream).await["params"].take();
+            if let Some(status) = params["status"].as_str() {
+                seen.push(status.to_owned());
+            }
+            if seen.len() == 2 {
+                let tasks = a.endpoint().tasks().unwrap();
+                let key = tasks.inspect(|tasks, _| tasks.find(&removed)).unwrap();
+                tasks.remove(key);
+            }
+        }
+        assert_eq!(seen, ["working", "working", "completed"]);
+        assert_eq!(client.get(node, &removed).await["error"]["code"], -32602);
+    }
+}
+
 /// A client that waits for the result of a task gets an error when the task expires.
 #[tokio::test(start_paused = true)]
 async fn a_task_expires_while_its_result_is_awaited() {
