@@ -1,7 +1,7 @@
 //! [`Liveness`]: which nodes give a sign of life.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -137,14 +137,22 @@ impl Inner {
             if node.has_left() {
                 return;
             }
-            let mut shown = node.write_heartbeat().await;
-            if node.has_left() {
-                // It has left during the write.
-                shown = shown.and(node.remove_heartbeat().await);
-            }
-            if let Err(error) = shown {
+            // In a task of its own: a store that panics must not end the signs of life.
+            let beat = Arc::clone(&node).beat();
+            if let Err(error) =
+                tokio::spawn(beat).await.unwrap_or_else(|error| Err(StoreError::new(error)))
+            {
                 (node.options.on_error)(&error);
             }
         }
+    }
+
+    async fn beat(self: Arc<Self>) -> Result<(), StoreError> {
+        let shown = self.write_heartbeat().await;
+        if self.has_left() {
+            // It has left during the write.
+            return shown.and(self.remove_heartbeat().await);
+        }
+        shown
     }
 }

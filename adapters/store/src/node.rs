@@ -1,6 +1,7 @@
 //! [`Node`]: one of several processes that serve the same endpoint.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::batch::Batches;
 use crate::body::{BodyError, NodeBody, StoredStream};
 use crate::liveness::Liveness;
 use crate::local_sessions::{LocalSession, LocalSessions};
-use crate::options::NodeOptions;
+use crate::options::{NodeOptions, OnError};
 use crate::peers::{HttpPeers, Peers};
 use crate::placing::{Look, NotPlaced, Place};
 use crate::store::{Store, StoreError};
@@ -127,6 +128,7 @@ impl Node {
         mut options: NodeOptions,
     ) -> Result<Self, JoinError> {
         options.silence = options.silence.min(LONGEST_SILENCE);
+        options.on_error = never_unwinding(options.on_error);
         let most = options.forwarded_bytes.min(Semaphore::MAX_PERMITS);
         let forwarded_bytes = Arc::new(Semaphore::new(most));
         let address = address.into();
@@ -211,6 +213,13 @@ impl Node {
         let leaving = Arc::clone(&self.inner).leave(grace);
         tokio::spawn(leaving).await.map_err(StoreError::new)?
     }
+}
+
+/// Returns a function that catches the panics of another one: no work of the node may end because an error cannot be logged.
+fn never_unwinding(on_error: OnError) -> OnError {
+    Arc::new(move |error| {
+        _ = catch_unwind(AssertUnwindSafe(|| on_error(error)));
+    })
 }
 
 /// Whether a text is a host, with or without a port.

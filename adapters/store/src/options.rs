@@ -41,7 +41,8 @@ pub struct NodeOptions {
     pub resume_task: Option<ResumeTask>,
     /// How often a task of another node is looked at while a request or a subscription waits for it. Default 500 ms.
     pub task_refresh: Duration,
-    /// The function that gets the errors of the store and of other nodes. The client gets 503. Default none.
+    /// The function that gets the errors of the store and of other nodes. The client gets 503. A panic of
+    /// the function is caught. Default none.
     pub on_error: OnError,
 }
 

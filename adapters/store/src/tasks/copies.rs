@@ -72,21 +72,31 @@ impl Inner {
                 () = tokio::time::sleep_until(looked_at + every) => {}
             }
             let Some(node) = node.upgrade() else { return };
-            node.send_copies();
-            let is_stored = node.store_changes().await;
-            if let Err(error) = &is_stored {
-                (node.options.on_error)(error);
-            }
-            if looked_at + every <= Instant::now() {
+            let is_due = looked_at + every <= Instant::now();
+            if is_due {
                 looked_at = Instant::now();
-                tasks.expire();
-                node.refresh_tasks().await;
             }
-            drop(node);
-            if is_stored.is_err() {
+            // In a task of its own: a store that panics must not end this loop.
+            let round = Arc::clone(&node).follow_round(is_due);
+            let stored =
+                tokio::spawn(round).await.unwrap_or_else(|error| Err(StoreError::new(error)));
+            if let Err(error) = stored {
+                (node.options.on_error)(&error);
+                drop(node);
                 tokio::time::sleep(RETRY).await;
             }
         }
+    }
+
+    /// Stores the changes of tasks, and refreshes the copies if that is due.
+    async fn follow_round(self: Arc<Self>, is_due: bool) -> Result<(), StoreError> {
+        self.send_copies();
+        let stored = self.store_changes().await;
+        if is_due && let Some(tasks) = &self.tasks {
+            tasks.tasks.expire();
+            self.refresh_tasks().await;
+        }
+        stored
     }
 
     /// Stores all changes of the tasks of this node.

@@ -80,15 +80,20 @@ impl Inner {
 
     async fn send_changes(self: Arc<Self>, key: TaskKey) {
         let Some(tasks) = &self.tasks else { return };
-        while let Some(changed) = tasks.changed_copy(key) {
-            match self.send_copy(&changed.copy, &changed.record).await {
+        while let Some(changed) = tasks.changed_copy(key).map(Arc::new) {
+            // In tasks of their own: if the network or the store panics, the copy must not stay marked as being sent.
+            let (inner, sent) = (Arc::clone(&self), Arc::clone(&changed));
+            let sending = async move { inner.send_copy(&sent.copy, &sent.record).await };
+            match tokio::spawn(sending).await.unwrap_or(Err(TaskNotStored::NotSent)) {
                 Ok(()) => tasks.done(key, changed.number),
                 Err(error) => {
                     (self.options.on_error)(&error);
                     tasks.undo_copy(&changed, error);
                     tasks.sent.send_replace(());
                     // The next request does it otherwise.
-                    _ = self.look_for_task(&changed.copy.id).await;
+                    let inner = Arc::clone(&self);
+                    let looking = async move { inner.look_for_task(&changed.copy.id).await };
+                    _ = tokio::spawn(looking).await;
                 }
             }
             tasks.sent.send_replace(());

@@ -6,6 +6,7 @@
 pub(crate) mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -89,6 +90,20 @@ impl Store for SlowStore {
             tokio::time::sleep(self.1).await;
             self.0.write(writes).await
         })
+    }
+}
+
+/// A store whose writes panic at times.
+pub(crate) struct PanickingStore(pub(crate) MemoryStore, pub(crate) Arc<AtomicBool>);
+
+impl Store for PanickingStore {
+    fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+        self.0.read(key)
+    }
+
+    fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+        assert!(!self.1.load(Ordering::SeqCst), "the store panics");
+        self.0.write(writes)
     }
 }
 

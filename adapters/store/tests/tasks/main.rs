@@ -7,5 +7,6 @@ mod expiry;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod lists;
+mod panics;
 mod places;
 mod unreadable;

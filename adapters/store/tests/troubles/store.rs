@@ -1,5 +1,6 @@
 //! Stores in trouble.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use mcp_sansio_store::{
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use crate::kit::{self, Cluster, SlowStore, call, end, endpoint, listen, open, request, send};
+use crate::kit::{
+    self, Cluster, PanickingStore, SlowStore, call, end, endpoint, listen, open, request, send,
+};
 use crate::{sessions, subscribe};
 
 /// A store reports that a write has failed, and has done it. The session goes on, and so does its event stream.
@@ -264,28 +267,37 @@ async fn a_short_lifetime() {
 /// A store that panics loses the writes of that moment, and no later ones.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_panics() {
-    struct Panicking(MemoryStore, Arc<Mutex<bool>>);
-
-    impl Store for Panicking {
-        fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
-            self.0.read(key)
-        }
-
-        fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
-            let panics = *self.1.lock().unwrap();
-            assert!(!panics || writes.iter().any(|write| write.key.starts_with("node/")), "panic");
-            self.0.write(writes)
-        }
-    }
     let cluster = Cluster::new();
-    let panics = Arc::new(Mutex::new(false));
-    let panicking = Panicking(cluster.store.clone(), Arc::clone(&panics));
+    let panics = Arc::new(AtomicBool::new(false));
+    let panicking = PanickingStore(cluster.store.clone(), Arc::clone(&panics));
     let a = cluster.start_on(Arc::new(panicking), "a").await;
     let session = open(&a, &a).await;
-    *panics.lock().unwrap() = true;
+    panics.store(true, Ordering::SeqCst);
     assert_eq!(send(&a, &session, &subscribe(1, "test://one")).await.0, 503);
-    *panics.lock().unwrap() = false;
+    panics.store(false, Ordering::SeqCst);
     assert_eq!(send(&a, &session, &subscribe(2, "test://one")).await.0, 200);
+}
+
+/// A node gives signs of life after its store has panicked, and after the function that gets errors has.
+#[tokio::test(start_paused = true)]
+async fn a_panic_does_not_end_the_signs_of_life() {
+    for in_store in [true, false] {
+        let mut cluster = Cluster::new();
+        cluster.options.on_error = Arc::new(|_| panic!("standard error is closed"));
+        let panics = Arc::new(AtomicBool::new(false));
+        let panicking = PanickingStore(cluster.store.clone(), Arc::clone(&panics));
+        let (a, b) = (cluster.start_on(Arc::new(panicking), "a").await, cluster.start("b").await);
+        let session = open(&a, &a).await;
+        assert_eq!(send(&a, &session, &call(1, "echo", &json!({}))).await.0, 200);
+        panics.store(in_store, Ordering::SeqCst);
+        cluster.store.set_failing(!in_store);
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        panics.store(false, Ordering::SeqCst);
+        cluster.store.set_failing(false);
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(send(&b, &session, &call(2, "echo", &json!({}))).await.0, 200);
+        assert_eq!(sessions(&[&a, &b]), [1, 0], "in store: {in_store}");
+    }
 }
 
 /// A session ends if it is not used within ten seconds. If storing it takes longer, its client must not believe in it.
