@@ -71,7 +71,7 @@
 pub struct Limits {
     /// The longest inbound frame in bytes, without its newline. A longer line is skipped to its end.
     ///
-    /// Default 16 MiB: images and files travel as base64 inside one frame. At most 4 GiB, and on machines with a
+    /// Default 16 MiB: images and files travel as base64 inside one frame. At most 4 GiB, and on computers with a
     /// small address space a quarter of it; a larger value is lowered to that maximum.
     pub frame_bytes: usize,
     /// The minimum number of bytes that [`Inbox::space`](crate::Inbox::space) offers.

@@ -11,7 +11,7 @@
 //! | write a gateway | [`gateways`] |
 //! | stop a server or a client | [`shutdown`] |
 //! | restart a server and keep its sessions | [`restarts`] |
-//! | serve many sessions, or on many machines | [`scaling`] |
+//! | serve many sessions, or on many computers | [`scaling`] |
 //! | extend the protocol | [`extensions`] |
 //! | migrate from the official SDK | [`migration`] |
 #![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]

@@ -19,7 +19,7 @@ pub const TOLERANCE: u64 = 5;
 /// instructions, 11 % apart, and any of them may be the record.
 pub const TOLERANCE_OF_THREADS: u64 = 15;
 
-/// The tolerated excess for servers that are called over HTTP. One thread does everything, so runs on a quiet machine
+/// The tolerated excess for servers that are called over HTTP. One thread does everything, so runs on a quiet computer
 /// were within 1 %. On a busy one a call takes longer, and the runtime advances its timers more often: runs were up to
 /// 5 % above the record.
 pub const TOLERANCE_OVER_HTTP: u64 = 8;

@@ -145,7 +145,7 @@ pub(crate) struct ConversationOptions {
         "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",
     ])]
     pub(crate) record: Option<PathBuf>,
-    /// The address for the host, when a server at a URL is recorded; by default any free port of this machine
+    /// The address for the host, when a server at a URL is recorded; by default any free port of this computer
     #[arg(long, value_name = "ADDRESS", requires = "record", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
     /// Send what the client sent in this recording to the server, and show how its answers differ

@@ -38,7 +38,7 @@ pub(crate) struct LoginOptions {
     pub(crate) logout: bool,
 }
 
-/// The environment variable of the secret: other users of the machine can read a command line.
+/// The environment variable of the secret: other users of the computer can read a command line.
 const SECRET: &str = "INSPECT_CLIENT_SECRET";
 
 impl LoginOptions {

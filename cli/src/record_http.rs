@@ -1,4 +1,4 @@
-//! `--record` for a server at a URL: a proxy on this machine, between a host and the server.
+//! `--record` for a server at a URL: a proxy on this computer, between a host and the server.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -203,7 +203,7 @@ async fn answer<T: Transport>(
 }
 
 impl<T> Upstream<T> {
-    /// Whether a request names this proxy as its host, and comes from no web page of another machine.
+    /// Whether a request names this proxy as its host, and comes from no web page of another computer.
     fn is_allowed(&self, parts: &Parts) -> bool {
         let fields: Vec<(&str, &[u8])> =
             parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than any of these programs may take, even on a busy machine.
+/// Longer than any of these programs may take, even on a busy computer.
 const A_LONG_TIME: Duration = Duration::from_secs(60);
 
 fn inspect() -> Command {

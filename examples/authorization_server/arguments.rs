@@ -9,7 +9,7 @@ use mcp_sansio_proptests::authorization_server::{
     Client, Consent, MetadataPlace, Misbehaviour, Options,
 };
 
-/// Runs an OAuth authorization server for tests on this machine.
+/// Runs an OAuth authorization server for tests on this computer.
 ///
 /// It logs in every user, and stores nothing. It prints its issuer when it listens.
 #[derive(Parser, Debug)]

@@ -38,9 +38,9 @@ pub struct ServeConfig {
     pub admin: Option<SocketAddr>,
     /// The certificate for TLS. Default none.
     pub tls: Option<TlsFiles>,
-    /// The host names of the endpoint. Default those of the local machine.
+    /// The host names of the endpoint. Default those of the local computer.
     pub hosts: Option<Vec<String>>,
-    /// The web origins that may send requests. Default those of the local machine.
+    /// The web origins that may send requests. Default those of the local computer.
     pub origins: Option<Vec<String>>,
     /// The access control by access tokens. Default every client has access.
     pub authorization: Option<AuthorizationConfig>,
@@ -179,7 +179,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Binds the addresses of a configuration. Without an address for clients it is a free port of the local machine.
+    /// Binds the addresses of a configuration. Without an address for clients it is a free port of the local computer.
     ///
     /// # Errors
     ///
@@ -291,7 +291,7 @@ async fn serve_operators<F>(
 struct Asked {
     method: Method,
     path: String,
-    /// Whether a web page may have sent it: it has an origin, or the name of a host that is not this machine.
+    /// Whether a web page may have sent it: it has an origin, or the name of a host that is not this computer.
     is_foreign: bool,
 }
 

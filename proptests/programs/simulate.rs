@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The first line describes the run; on a terminal, the progress follows. The last line names the run, and contains a
-//! digest of all messages and events: the same seeds give the same digest on every machine. A seed that violates a
+//! digest of all messages and events: the same seeds give the same digest on every computer. A seed that violates a
 //! guarantee is printed with the shortest schedule that also violates it, and a sequence diagram; the exit code is 1.
 
 use std::hash::Hasher;

@@ -8,13 +8,13 @@ use super::web_url::WebUrl;
 /// ([SSRF](https://modelcontextprotocol.io/docs/2026-07-28/tutorials/security/security_best_practices#server-side-request-forgery-ssrf)).
 ///
 /// A hostile MCP server can name any URL as the URL of its authorization server. By default such a URL is fetched
-/// only if it is `https` and does not lead to this machine or to a private network. An `https` URL on the host of
+/// only if it is `https` and does not lead to this computer or to a private network. An `https` URL on the host of
 /// the MCP server is always allowed, since the user chose that host. Plain `http` is allowed only for loopback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FetchPolicy {
-    /// Whether URLs may lead to this machine, also by `http`. Default false, but true for an MCP server on this
-    /// machine.
+    /// Whether URLs may lead to this computer, also by `http`. Default false, but true for an MCP server on this
+    /// computer.
     pub loopback: bool,
     /// Whether URLs may lead to private and link-local addresses, such as `169.254.169.254`. Default false.
     pub private: bool,
@@ -101,7 +101,7 @@ mod tests {
     fn a_server_cannot_name_any_url() {
         let far = url("https://mcp.example/mcp");
         let here = url("http://127.0.0.1:3000/mcp");
-        // The columns: a server elsewhere, a server on this machine, and the first server with everything allowed.
+        // The columns: a server elsewhere, a server on this computer, and the first server with everything allowed.
         let table = [
             ("https://as.example/x", true, true, true),
             ("http://as.example", false, false, false),

@@ -109,7 +109,7 @@ impl WebUrl {
         self.address
     }
 
-    /// Whether the host is this machine: `localhost`, a subdomain of `localhost`, or a loopback address.
+    /// Whether the host is this computer: `localhost`, a subdomain of `localhost`, or a loopback address.
     pub fn is_loopback(&self) -> bool {
         let is_name = self.host == "localhost" || self.host.ends_with(".localhost");
         is_name || self.address.is_some_and(|address| address.to_canonical().is_loopback())
@@ -185,7 +185,7 @@ impl fmt::Debug for WebUrl {
 
 /// Whether a host is a name: letters, digits, hyphens, underscores and dots. The last label must not be a number,
 /// which some parsers read as an IPv4 address. `localhost.` is rejected: some resolvers query DNS for it, others
-/// resolve it to this machine.
+/// resolve it to this computer.
 fn is_name(host: &str) -> bool {
     let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     if last == "localhost" && host.ends_with('.') {

@@ -1,6 +1,6 @@
 //! [`HostPolicy`] and [`OriginPolicy`]: the host names and web origins that may use a server.
 //!
-//! Any web page can make a browser send requests to a server on the same machine. If the page rebinds its own DNS
+//! Any web page can make a browser send requests to a server on the same computer. If the page rebinds its own DNS
 //! name to 127.0.0.1, it can also read the responses
 //! ([security warning](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning)).
 //! Such a request still carries its `Origin` and the host name that the browser uses.
@@ -11,12 +11,12 @@ use alloc::vec::Vec;
 use super::headers::{Field, Headers};
 use super::name;
 
-/// The host names of the local machine.
+/// The host names of the local computer.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// The hosts that a server accepts requests for, by `Host` or `:authority`.
 ///
-/// A server on its user's machine should accept only [local](Self::local) hosts; a public server should accept only
+/// A server on its user's computer should accept only [local](Self::local) hosts; a public server should accept only
 /// its own names.
 ///
 /// ```

@@ -20,7 +20,7 @@ pub enum UnsafeUrl {
     /// The text is no absolute URL with a host, or has characters that a URL cannot have.
     #[error("the URL is malformed")]
     Malformed,
-    /// The scheme is neither `https`, nor `http` to this machine.
+    /// The scheme is neither `https`, nor `http` to this computer.
     #[error("the URL is neither https nor on this machine")]
     Scheme,
     /// The URL has a user name, which can pass for a host: `https://bank.example@evil.example`.
@@ -28,7 +28,7 @@ pub enum UnsafeUrl {
     UserInfo,
 }
 
-/// Returns the host of an `https` URL, or of an `http` URL to this machine. What browsers read in another way than
+/// Returns the host of an `https` URL, or of an `http` URL to this computer. What browsers read in another way than
 /// RFC 3986 is refused: a backslash, other characters than ASCII, an encoded host.
 fn host_of(url: &str) -> Result<&str, UnsafeUrl> {
     let is_odd = |c: char| {

@@ -302,7 +302,7 @@ mod tests {
         let pool = Pool::new("test", move |_: u32| sender.send(thread::current().id()).unwrap());
         (0..10_000).for_each(|job| pool.push(job));
         (0..10_000).for_each(|_| _ = done.recv().unwrap());
-        // On a very busy machine a quick job can count as blocked.
+        // On a very busy computer a quick job can count as blocked.
         assert!(pool.shared.lock().threads < 100, "{pool:?}");
     }
 

@@ -105,7 +105,7 @@
 //! - **The address.** Insert a [`PeerAddress`] into the extensions of each request. Without it, clients without a
 //!   principal cannot be distinguished, and share the limits of one client.
 //! - **The name.** Set [`hosts`](mcp_sansio::http::HttpServerConfig::hosts) and
-//!   [`origins`](mcp_sansio::http::HttpServerConfig::origins): by default only names of this machine pass.
+//!   [`origins`](mcp_sansio::http::HttpServerConfig::origins): by default only names of this computer pass.
 //! - **The metadata** of a protected endpoint. Route its well-known paths to `Endpoint::handle_metadata`.
 //! - **Time limits** for the head of a request and for idle sockets, and a maximum number of connections.
 //! - **The end.** Call [`Endpoint::shut_down`] before the server stops, because event streams do not end by themselves.

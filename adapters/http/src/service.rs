@@ -56,7 +56,7 @@ use crate::endpoint::Endpoint;
 ///
 /// The limits of [`serve`](crate::serve) on connections and on the time for a head are those of the other server here.
 ///
-/// [`EndpointOptions::http`](crate::EndpointOptions::http) allows only the host names and origins of the local machine
+/// [`EndpointOptions::http`](crate::EndpointOptions::http) allows only the host names and origins of the local computer
 /// until the program sets others. For a router with CORS for browsers see the example `axum_server`. A protected
 /// endpoint answers preflight requests itself, and its metadata needs a route to
 /// [`Endpoint::handle_metadata`].

@@ -7,7 +7,7 @@ use mcp_sansio_driver::Clock;
 
 /// Returns the time at which tokens are checked: that of the clock, or of the wall clock if that is later.
 ///
-/// A [`Clock`] reads the wall clock only once. It lags behind after the machine has slept, and after the wall clock
+/// A [`Clock`] reads the wall clock only once. It lags behind after the computer has slept, and after the wall clock
 /// was corrected, as it is by NTP after a boot.
 pub(crate) fn now(clock: &Clock) -> Instant {
     clock.now().max(SystemTime::now().into())

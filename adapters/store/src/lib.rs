@@ -1,8 +1,8 @@
 //! Several processes serve one endpoint of [`mcp_sansio_http`], and its sessions outlive each of them.
 //!
-//! A [`Node`] is such a process. Nodes share a [`Store`]: `SqliteStore` (feature `sqlite`, on by default) for processes of one
-//! machine, `RedisStore` (feature `redis`) for several machines, or a store of your own. A balancer in front of them gives each
-//! request to any node, without sticky sessions.
+//! A [`Node`] is such a process. Nodes share a [`Store`]: `SqliteStore` (feature `sqlite`, on by default) for processes
+//! of one computer, `RedisStore` (feature `redis`) for several computers, or a store of your own. A balancer in front of
+//! them gives each request to any node, without sticky sessions.
 //!
 //! ```no_run
 //! use std::sync::Arc;

@@ -40,16 +40,16 @@ pub trait Peers: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(clippy::exhaustive_enums, reason = "a node decides by it, so it needs all of them")]
 pub enum ForwardError {
-    /// The machine of the node is reached, and no process accepts connections at the address: the node has ended. Its
-    /// sessions are taken over at once.
+    /// The computer of the node is reached, and no process accepts connections at the address: the node has ended.
+    /// Its sessions are taken over at once.
     #[error("the node has ended")]
     Refused,
     /// The node does not respond to the attempt to connect. The request was not served. The sessions of the node are taken over if
     /// that lasts for [`NodeOptions::silence`](crate::NodeOptions::silence).
     #[error("the node cannot be reached")]
     NotReached,
-    /// This machine lacks something, such as file descriptors. The request was not served, and nothing is known about the
-    /// other node.
+    /// This computer lacks something, such as file descriptors. The request was not served, and nothing is known
+    /// about the other node.
     #[error("the request could not be sent to its node")]
     NotSent,
     /// The request cannot be passed on: it names no host, for example. The mistake of the client, which gets 400.

@@ -26,7 +26,7 @@ if ARGV[2] == 'put' then
 end
 return 1";
 
-/// A store on a server of Redis (7 or later) or Valkey, for nodes on many machines.
+/// A store on a server of Redis (7 or later) or Valkey, for nodes on many computers.
 ///
 /// The writes of a batch are one round trip, and each of them is a script, which runs alone. What survives a crash of the
 /// server is what its configuration says: with `appendonly yes` and `appendfsync always` each write that was done.

@@ -21,11 +21,11 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS store (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS store_until ON store (until) WHERE until IS NOT NULL;";
 
-/// A store in one file, for the nodes of one machine. SQLite is compiled in.
+/// A store in one file, for the nodes of one computer. SQLite is compiled in.
 ///
-/// The writes of a batch are one transaction, which is on the disk before it is done: it survives a crash of the machine as
-/// well. Two threads do the work, one for reads and one for writes, so a read does not wait for a write. They end with the
-/// store. Lifetimes are counted by the clock of the system: if it is set forward by more than
+/// The writes of a batch are one transaction, which is on the disk before it is done: it survives a crash of the
+/// computer as well. Two threads do the work, one for reads and one for writes, so a read does not wait for a write.
+/// They end with the store. Lifetimes are counted by the clock of the system: if it is set forward by more than
 /// [`silence`](crate::NodeOptions::silence), the nodes take sessions from each other, and by more than
 /// [`session_lifetime`](crate::NodeOptions::session_lifetime), the sessions end.
 pub struct SqliteStore {

@@ -1,7 +1,7 @@
 //! Compares the throughput of README's server through the adapters with that of the same server on the official SDK.
 //!
 //! Each server runs in its own process, and the servers take turns. The program prints medians and judges none of
-//! them: times differ from machine to machine. It requires the `/proc` of Linux.
+//! them: times differ from computer to computer. It requires the `/proc` of Linux.
 
 use std::env;
 use std::process::ExitCode;

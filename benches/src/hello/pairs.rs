@@ -1,4 +1,4 @@
-//! Compares servers that run in turns, so that other load on the machine affects all of them.
+//! Compares servers that run in turns, so that other load on the computer affects all of them.
 
 use std::io;
 use std::path::Path;

@@ -153,7 +153,7 @@ impl World {
         self.diagram.as_ref()
     }
 
-    /// Returns the digest of all events so far. Equal runs have equal digests on every machine.
+    /// Returns the digest of all events so far. Equal runs have equal digests on every computer.
     pub const fn digest(&self) -> Digest {
         self.digest
     }

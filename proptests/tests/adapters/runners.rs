@@ -14,7 +14,7 @@ use mcp_sansio::schema::Prepared;
 use mcp_sansio::{ErrorCode, Phase, Revision, RevisionSet, Server, ServerConfig, ServerEvent};
 use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
 
-/// A timeout longer than any operation of these tests takes, even on a busy machine.
+/// A timeout longer than any operation of these tests takes, even on a busy computer.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
 /// The number of calls.

@@ -294,7 +294,7 @@ fn unusable_server_metadata_is_refused_naming_the_member() {
     }
 }
 
-/// Proves A-AUTHZ-20: a page on this machine is opened if the policy allows it, or for a server on this machine.
+/// Proves A-AUTHZ-20: a page on this computer is opened if the policy allows it, or for a server on this computer.
 #[test]
 fn an_authorization_endpoint_on_this_machine_needs_the_policy() {
     let document = changed("authorization_endpoint", json!("http://127.0.0.1:8080/authorize"));

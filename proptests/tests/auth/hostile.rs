@@ -44,7 +44,7 @@ fn an_error_code_is_shown_without_its_control_characters() {
     assert_eq!(text, r"authorization was denied: \u{1b}[2J\nok");
 }
 
-/// Proves A-SEC-05: a host name of this machine with a trailing dot is rejected.
+/// Proves A-SEC-05: a host name of this computer with a trailing dot is rejected.
 #[test]
 fn this_machine_has_no_second_name() {
     for url in ["https://localhost./", "http://localhost.:3000", "https://a.LOCALHOST."] {

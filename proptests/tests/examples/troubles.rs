@@ -47,7 +47,7 @@ fn inspect_takes_its_server_with_it() {
         // The server is not started again either.
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
-        // On a busy machine it has waited long enough to say so.
+        // On a busy computer it has waited long enough to say so.
         let waiting = "waiting for the server to answer `server/discover` or `initialize` …\n";
         assert_eq!(rest.strip_prefix(waiting).unwrap_or(&rest), "inspect: interrupted\n");
         assert!(!is_alive(&server));

@@ -145,7 +145,7 @@ impl Authorizer {
 /// # Requests to the MCP server
 impl Authorizer {
     /// Decides how to send a request to this URL. Only requests to the origin of the MCP server receive the token, and
-    /// only by `https` or on this machine.
+    /// only by `https` or on this computer.
     pub fn permit(&mut self, request: RequestKey, url: &str, now: Instant) -> Permit<'_> {
         let is_for_server = WebUrl::parse(url.split('#').next().unwrap_or_default())
             .is_ok_and(|url| url.is_same_origin(&self.inner.config.server));

@@ -104,7 +104,7 @@ impl IdentityProvider {
     ///
     /// # Errors
     ///
-    /// [`UrlError`] if the URL is unusable. It is `https`, or on this machine: the request contains credentials.
+    /// [`UrlError`] if the URL is unusable. It is `https`, or on this computer: the request contains credentials.
     pub fn new(token_endpoint: &str, client_id: impl Into<String>) -> Result<Self, UrlError> {
         let token_endpoint = WebUrl::parse(token_endpoint)?;
         if !token_endpoint.is_https() && !token_endpoint.is_loopback() {
@@ -150,7 +150,7 @@ pub struct ClientMetadata {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ApplicationType {
-    /// The client runs on the user's machine.
+    /// The client runs on the user's computer.
     Native,
     /// The client runs on a server.
     Web,
@@ -166,7 +166,7 @@ impl ApplicationType {
 }
 
 impl ClientMetadata {
-    /// Describes a program on the user's machine.
+    /// Describes a program on the user's computer.
     pub fn native(name: impl Into<String>) -> Self {
         let application_type = ApplicationType::Native;
         Self { name: name.into(), uri: None, logo_uri: None, jwks_uri: None, application_type }
@@ -195,7 +195,7 @@ impl ClientMetadata {
 
 impl AuthorizerConfig {
     /// Creates a configuration for the MCP server at this URL, without any source of a client id. A server that
-    /// requires a token must have an `https` URL, or be on this machine.
+    /// requires a token must have an `https` URL, or be on this computer.
     ///
     /// # Errors
     ///

@@ -169,7 +169,7 @@ fn check_server(
             if !endpoint.is_https() && !endpoint.is_loopback() {
                 return Err(unusable(&server.issuer, "authorization_endpoint"));
             }
-            // A page on this machine may belong to another program.
+            // A page on this computer may belong to another program.
             if endpoint.is_loopback() {
                 inner.check("authorization_endpoint", endpoint)?;
             }

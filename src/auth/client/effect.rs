@@ -27,7 +27,7 @@ pub enum Effect {
     /// [`fetch_failed`](super::Authorizer::fetch_failed).
     Fetch(Fetch),
     /// Prepare a login: provide entropy and the redirect URI
-    /// ([`login_prepared`](super::Authorizer::login_prepared)). A program on the user's machine begins to listen at
+    /// ([`login_prepared`](super::Authorizer::login_prepared)). A program on the user's computer begins to listen at
     /// the redirect URI now.
     PrepareLogin {
         /// The id of the job.
@@ -174,7 +174,7 @@ impl BrowserUrl {
         Self { url }
     }
 
-    /// Returns the URL: `https`, or `http` to this machine.
+    /// Returns the URL: `https`, or `http` to this computer.
     pub fn as_str(&self) -> &str {
         self.url.expose()
     }

@@ -39,7 +39,7 @@ impl Claims {
     }
 
     /// Returns the principal of the request: the same number for the same issuer, subject and client, on every
-    /// machine and in every process. The result is never [`Principal::default`], which represents an unknown
+    /// computer and in every process. The result is never [`Principal::default`], which represents an unknown
     /// principal.
     ///
     /// The number is a part of a SHA-256 digest. Two subjects collide with a probability of 2⁻⁶⁴, so subjects must

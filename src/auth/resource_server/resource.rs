@@ -42,13 +42,13 @@ pub enum InvalidResource {
     /// The URL of the MCP server is unusable.
     #[error("the URL of the MCP server: {0}")]
     Resource(UrlError),
-    /// The URL of the MCP server is not `https`, although it is not on this machine.
+    /// The URL of the MCP server is not `https`, although it is not on this computer.
     #[error("the URL of the MCP server is not https")]
     NotHttps,
     /// The issuer is not a usable URL.
     #[error("the issuer: {0}")]
     Issuer(UrlError),
-    /// The issuer is not `https`, although it is not on this machine.
+    /// The issuer is not `https`, although it is not on this computer.
     #[error("the issuer is not https")]
     IssuerNotHttps,
 }
@@ -66,7 +66,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     ///
-    /// [`InvalidResource`] if an argument is not a usable URL, or is `http` and not on this machine.
+    /// [`InvalidResource`] if an argument is not a usable URL, or is `http` and not on this computer.
     pub fn new(url: &str, issuer: &str) -> Result<Self, InvalidResource> {
         let resource = WebUrl::parse(url).map_err(InvalidResource::Resource)?;
         if !resource.is_https() && !resource.is_loopback() {
@@ -126,7 +126,7 @@ impl ProtectedResource {
         self
     }
 
-    /// Sets the tolerance between the clocks of the issuer and of this machine. Default 30 s, at most 5 min.
+    /// Sets the tolerance between the clocks of the issuer and of this computer. Default 30 s, at most 5 min.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway.min(MOST_LEEWAY);

@@ -16,10 +16,10 @@ use crate::http::{HostPolicy, OriginPolicy};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpServerConfig {
-    /// The host names of the server. Default those of the local machine. Together with `origins` the default protects
+    /// The host names of the server. Default those of the local computer. Together with `origins` the default protects
     /// a local server from web pages of other sites (DNS rebinding). A public server sets its own name.
     pub hosts: HostPolicy,
-    /// The web origins that may send requests. Default those of the local machine. Requests without `Origin` do not
+    /// The web origins that may send requests. Default those of the local computer. Requests without `Origin` do not
     /// come from web pages and are allowed.
     pub origins: OriginPolicy,
     /// The maximum length of a body in bytes; a longer body is refused with 413. Default 4 MiB.
@@ -130,7 +130,7 @@ pub enum SessionMode {
     /// in `MCP-Protocol-Version`, by default 2025-03-26. The server cannot send requests to the client. `initialize`
     /// gets a response but leaves no state.
     ///
-    /// This mode is for servers on several machines without shared state. Clients receive no change notifications and
+    /// This mode is for servers on several computers without shared state. Clients receive no change notifications and
     /// cannot cancel.
     Assumed,
     /// Such clients are refused.

@@ -51,7 +51,7 @@ fn options() -> EndpointOptions {
     options
 }
 
-/// Serves on a port of this machine, or on any free port for 0, until Ctrl-C or the signal TERM. Prints the URL first.
+/// Serves on a port of this computer, or on any free port for 0, until Ctrl-C or the signal TERM. Prints the URL first.
 ///
 /// `sessions` is a file: its sessions are continued, and the sessions of this process are saved there at the end.
 /// `configure` completes the options, given the URL.

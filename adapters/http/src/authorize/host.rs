@@ -14,7 +14,7 @@ pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Callbacks of the application: interaction with the user, signing, and assertions.
 pub trait AuthorizationHost: Send + Sync + 'static {
     /// Shows the URL to the user and opens it in a browser, without a shell. The URL comes from a server: it is
-    /// `https`, or `http` to this machine.
+    /// `https`, or `http` to this computer.
     ///
     /// The browser is redirected to the listener of the [`Authorization`]. If the user gives up, call
     /// [`Authorization::abandon`].

@@ -1,4 +1,4 @@
-//! `Listener`: receives the redirect of the browser on this machine
+//! `Listener`: receives the redirect of the browser on this computer
 //! ([RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)).
 
 use std::convert::Infallible;

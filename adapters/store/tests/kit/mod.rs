@@ -51,7 +51,7 @@ impl Network {
         self.hanging.lock().unwrap().insert(address.to_owned());
     }
 
-    /// Removes a node: its machine refuses connections.
+    /// Removes a node: its computer refuses connections.
     pub(crate) fn remove(&self, address: &str) -> Option<Node> {
         self.nodes.lock().unwrap().remove(address)
     }

@@ -44,7 +44,7 @@ impl Peers for Failing {
 }
 
 /// Only a node that has ended is replaced at once. One that cannot be reached is replaced after a time; a lack of this
-/// machine says nothing about the other one.
+/// computer says nothing about the other one.
 #[tokio::test(start_paused = true)]
 async fn errors_between_nodes() {
     for (error, status, replaced_after) in [

@@ -16,7 +16,7 @@ const MEASURING: Duration = Duration::from_secs(1);
 /// The least duration of an attack.
 const SHORTEST: Duration = Duration::from_millis(300);
 
-/// Attacks an MCP server of this machine, and measures what the attacks cost it.
+/// Attacks an MCP server of this computer, and measures what the attacks cost it.
 ///
 /// Without a command and without a URL, it starts the everything server, a fresh one for each attack, and attacks the
 /// client `inspect` as well. The exit code is 1 if a bound is broken, 2 if the command line is wrong.
@@ -25,7 +25,7 @@ const SHORTEST: Duration = Duration::from_millis(300);
 pub(crate) struct Arguments {
     /// The transport of the messages
     pub(crate) transport: Transport,
-    /// The approximate duration of all attacks together; longer on a slow machine, because each needs time to start
+    /// The approximate duration of all attacks together; longer on a slow computer, because each needs time to start
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Run this attack only; can be repeated
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// List the attacks, and run none
     #[arg(long)]
     pub(crate) list: bool,
-    /// Attack the server that runs at this URL, on this machine: http://127.0.0.1:PORT/PATH
+    /// Attack the server that runs at this URL, on this computer: http://127.0.0.1:PORT/PATH
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) url: Option<String>,
     /// The process of that server, to measure it
@@ -121,7 +121,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// Fails if the URL is invalid or names another machine, or if the transport is not `http`.
+    /// Fails if the URL is invalid or names another computer, or if the transport is not `http`.
     pub(crate) fn target(&self) -> Result<Option<(SocketAddr, String)>, clap::Error> {
         let Some(url) = &self.url else { return Ok(None) };
         if self.transport != Transport::Http {
@@ -131,7 +131,7 @@ impl Arguments {
     }
 }
 
-/// Returns the address and the path of a URL of this machine.
+/// Returns the address and the path of a URL of this computer.
 pub(crate) fn address(url: &str) -> Result<(SocketAddr, String), String> {
     let rest = url.strip_prefix("http://").ok_or("the URL does not begin with http://")?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn only_servers_of_this_machine_are_attacked() {
+    fn only_servers_of_this_computer_are_attacked() {
         let target = |url: &str| parse(&format!("http --url {url}")).unwrap().target();
         let (address, path) = target("http://127.0.0.1:3000/mcp").unwrap().unwrap();
         assert_eq!((address.to_string(), path), ("127.0.0.1:3000".into(), "/mcp".into()));

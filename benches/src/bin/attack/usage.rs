@@ -35,7 +35,7 @@ pub(crate) fn memory(pid: u32) -> Option<u64> {
     field(pid, "VmRSS:")
 }
 
-/// The slowdown of a process by waits for a processor: 1 on an idle machine. Threads that have ended do not count.
+/// The slowdown of a process by waits for a processor: 1 on an idle computer. Threads that have ended do not count.
 pub(crate) fn slowdown(pid: u32) -> Option<f64> {
     let mut together = (0, 0);
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {

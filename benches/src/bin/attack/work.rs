@@ -11,11 +11,11 @@ use crate::victim::Victim;
 const ENOUGH: Duration = Duration::from_millis(40);
 const LONGEST: Duration = Duration::from_millis(600);
 
-/// The number of rounds, of which the cheapest counts: other load on the machine makes rounds more expensive, and
+/// The number of rounds, of which the cheapest counts: other load on the computer makes rounds more expensive, and
 /// never cheaper.
 const ROUNDS: usize = 3;
 
-/// A multiple of the original work that is measured again, and the number of tries: other load on the machine may
+/// A multiple of the original work that is measured again, and the number of tries: other load on the computer may
 /// cause it once. The effect of the attack stays.
 const LARGE: f64 = 3.0;
 const TRIES: usize = 8;
@@ -35,7 +35,7 @@ const LONG_STEP: Duration = Duration::from_millis(700);
 /// Returns how many times as much processor time a message takes in `now` as in `before`; each measures one round.
 /// `None` if the system does not report processor times, or if those of `before` are too short to measure.
 ///
-/// The cost of a message depends on other load on the machine, by a factor of up to five: caches are shared, and
+/// The cost of a message depends on other load on the computer, by a factor of up to five: caches are shared, and
 /// waking threads costs more when processors have to be woken, too. So both are measured in turns.
 pub(crate) async fn times(
     mut before: impl AsyncFnMut() -> Result<Option<f64>, Failure>,
@@ -47,7 +47,7 @@ pub(crate) async fn times(
             break;
         }
         let Some((before, now)) = before().await?.zip(now().await?) else { return Ok(None) };
-        // On a busy machine, a round may end before the first tick of the processor time.
+        // On a busy computer, a round may end before the first tick of the processor time.
         if 0.0 < before {
             least_before = least_before.min(before);
         }

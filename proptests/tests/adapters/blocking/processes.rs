@@ -37,7 +37,7 @@ fn impatient() -> ConnectionOptions {
     ConnectionOptions::new().process(options)
 }
 
-/// A grace period that suffices for a server that ends by itself, even on a busy machine.
+/// A grace period that suffices for a server that ends by itself, even on a busy computer.
 fn patient() -> ConnectionOptions {
     let mut options = ProcessOptions::default();
     // Too large to be added to an `Instant`.

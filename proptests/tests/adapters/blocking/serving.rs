@@ -26,7 +26,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// A timeout longer than any operation of these tests takes, even on a busy computer: a test that reaches it has
 /// failed.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
@@ -251,7 +251,7 @@ fn a_call_that_takes_too_long_times_out_on_both_sides() {
     let (running, connection) = connect(RefuseAll::new());
     let options = CallOptions::new().idle(Timeout::After(Duration::from_millis(50)));
     let params = CallToolParams::new("wait");
-    // On a busy machine the call can time out before it is sent.
+    // On a busy computer the call can time out before it is sent.
     while running.log.try_recv().is_err() {
         let failure = connection.handle().call::<method::CallTool>(&params, options).wait();
         let Err(CallFailure::TimedOut(expiry)) = failure else { panic!("{failure:?}") };

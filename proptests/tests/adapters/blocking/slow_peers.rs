@@ -24,7 +24,7 @@ fn client_config() -> ClientConfig {
     config
 }
 
-/// A timeout longer than any operation of these tests takes, even on a busy machine.
+/// A timeout longer than any operation of these tests takes, even on a busy computer.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;

@@ -22,7 +22,7 @@ use mcp_sansio_std::{
 };
 use serde_json::{Value, json};
 
-/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// A timeout longer than any operation of these tests takes, even on a busy computer: a test that reaches it has
 /// failed.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
 

@@ -34,7 +34,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// A timeout longer than any operation of these tests takes, even on a busy computer: a test that reaches it has
 /// failed.
 pub(crate) const A_LONG_TIME: Duration = Duration::from_secs(60);
 
@@ -66,7 +66,7 @@ pub(crate) async fn beside_others<T>(
     done
 }
 
-/// Advances the clock of a runtime with one thread, so that timers are due however busy the machine is.
+/// Advances the clock of a runtime with one thread, so that timers are due however busy the computer is.
 pub(crate) async fn let_pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;

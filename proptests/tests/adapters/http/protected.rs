@@ -416,7 +416,7 @@ fn later() -> Instant {
     }
 }
 
-/// Proves A-RS-05: the machine sleeps until a token has expired, and the clock of its timers with it.
+/// Proves A-RS-05: the computer sleeps until a token has expired, and the clock of its timers with it.
 #[tokio::test(start_paused = true)]
 async fn a_server_sees_by_the_wall_clock_that_a_token_has_expired() {
     let ends = Arc::new(OnceLock::new());

@@ -60,7 +60,7 @@ fn has_source(error: &(dyn Error + 'static), kind: io::ErrorKind) -> bool {
     sources.any(|source| source.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == kind))
 }
 
-/// Returns an address of this machine at which no server listens.
+/// Returns an address of this computer at which no server listens.
 async fn unused() -> SocketAddr {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap()
 }

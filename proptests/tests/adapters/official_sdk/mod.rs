@@ -13,7 +13,7 @@ mod sessions;
 mod on_tokio;
 
 /// Calls the tool `wait` with a deadline, and expects the server to receive the call and its cancellation. On a busy
-/// machine a call can expire before it is sent, so a call that the server has not received is repeated with a longer
+/// computer a call can expire before it is sent, so a call that the server has not received is repeated with a longer
 /// deadline.
 #[cfg(unix)]
 fn times_out_there(

@@ -64,7 +64,7 @@ pub(crate) fn a_stuck_handler_finds_out<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
     let mut config = server_config();
-    // Long enough for the event about it, which another thread delivers, to come first on a busy machine.
+    // Long enough for the event about it, which another thread delivers, to come first on a busy computer.
     config.connection.timeouts.drain = Duration::from_millis(500);
     let served = adapter.serve_with(config, ConnectionOptions::new(), theirs, script);
     let mut peer = Peer::new(ours);

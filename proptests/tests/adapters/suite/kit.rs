@@ -16,7 +16,7 @@ use crate::suite::pipes::{Blocks, End, pipes};
 use crate::suite::runtimes::{Adapter, Served};
 use crate::suite::script::{Answers, Script};
 
-/// A timeout longer than any operation of these tests takes, even on a busy machine: a test that reaches it has
+/// A timeout longer than any operation of these tests takes, even on a busy computer: a test that reaches it has
 /// failed.
 pub(crate) const A_LONG_TIME: Duration = Duration::from_secs(120);
 

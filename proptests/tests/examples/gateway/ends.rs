@@ -69,7 +69,7 @@ fn a_connection_has_ended_before_the_exit_status_is_known() {
     let lost = gateway.next();
     assert!(lost.contains("the connection ended first"), "{lost}");
     let answer = gateway.ask(&in_session("3", "tools/call", &echo));
-    // A call after the next connection was opened, which a busy machine can have done already, has a result.
+    // A call after the next connection was opened, which a busy computer can have done already, has a result.
     let is_refused = answer.contains("the server a: it is not connected; the next attempt is in");
     assert!(is_refused || answer.contains(r#""id":3,"result""#), "{answer}");
     gateway.end();

@@ -109,7 +109,7 @@ async fn pings(
     idle: f64,
 ) -> Result<Option<f64>, Failure> {
     let mut own = ids.chunks(1).cycle();
-    // One at a time, because the number of pings that a server handles at once depends on the machine as well.
+    // One at a time, because the number of pings that a server handles at once depends on the computer as well.
     let some = async || {
         for _ in 0..PINGS {
             pipe.pings(1, own.next().unwrap_or_default()).await?;

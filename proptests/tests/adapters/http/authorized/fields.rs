@@ -78,7 +78,7 @@ fn seconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Proves A-REF-03: the machine sleeps until the token has expired, and the clock of its timers with it.
+/// Proves A-REF-03: the computer sleeps until the token has expired, and the clock of its timers with it.
 #[tokio::test(start_paused = true)]
 async fn a_client_sees_by_the_wall_clock_that_a_token_has_expired() {
     let expires_at = seconds() + 1;
