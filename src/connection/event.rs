@@ -87,7 +87,7 @@ impl fmt::Display for CancelCause {
             Self::Peer => "the peer cancelled the request",
             Self::Closed => "the connection has ended",
             Self::CallEnded => "the call that the request was needed for has ended",
-            Self::InputFailed => "what was needed to serve the request was not to be had",
+            Self::InputFailed => "the peer did not provide the required input",
         })
     }
 }

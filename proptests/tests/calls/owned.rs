@@ -97,7 +97,7 @@ fn causes_are_sentences() {
             "the peer cancelled the request",
             "the connection has ended",
             "the call that the request was needed for has ended",
-            "what was needed to serve the request was not to be had",
+            "the peer did not provide the required input",
         ]
     );
     assert_eq!(
