@@ -202,6 +202,10 @@ async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// Serves a gateway until `stop` is ready: its endpoint to clients, and `/health`, `/ready`, `/status` and `/reload` to
 /// operators. `reload` is called for `POST /reload`; it returns what has changed, or a text about the mistake.
 ///
+/// After `stop`, no more connections of clients are accepted, and open requests have [`ServeConfig::grace`] to finish.
+/// Then the connections to the servers [are closed](Gateway::close). Operators are served until that is done. The
+/// chapter [`shutdown`](mcp_sansio::manual::shutdown) compares the ways to stop.
+///
 /// # Errors
 ///
 /// As for [`endpoint`], and the certificate cannot be used.

@@ -57,8 +57,11 @@ impl ServeOptions {
 
 /// Serves a node on a path until `stop` is ready. The metadata of a protected endpoint is at its own paths; other paths are 404.
 ///
-/// After `stop` the node [leaves](Node::leave) the others, and serves requests until it has left. Dropping this future
-/// closes all connections. The time limits for clients are those of [`mcp_sansio_http::serve`].
+/// After `stop` the node [leaves](Node::leave) the others, and serves requests until it has left. Open requests have
+/// [`ServeOptions::grace`] to finish. Dropping this future closes all connections. The chapter
+/// [`shutdown`](mcp_sansio::manual::shutdown) compares the ways to stop.
+///
+/// The time limits for clients are those of [`mcp_sansio_http::serve`].
 ///
 /// # Errors
 ///
