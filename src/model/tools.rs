@@ -74,6 +74,9 @@ impl<'a> Tool<'a> {
     }
 
     /// Sets whether the tool may run as a task. Sent in 2025-11-25 only: in the modern era the server decides.
+    ///
+    /// This describes the tool to clients and is not enforced. The handler of a call passes the same value to
+    /// [`Server::task_mode`](crate::Server::task_mode), which rejects calls that do not comply.
     #[must_use]
     pub fn task_support(mut self, support: TaskSupport<'a>) -> Self {
         self.execution = Some(ToolExecution { task_support: Some(support) });

@@ -73,6 +73,10 @@ impl Router {
     /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error. With
     /// the feature `jsonschema`, arguments and structured results are compared with the schemas of the tool first: a
     /// result that does not fit is an error `-32603`, and so is every call of a tool whose schema is not valid.
+    ///
+    /// The router lists the [`task_support`](Tool::task_support) of a tool and does not enforce it: a call
+    /// reaches the function, with or without a task. On a server that offers tasks, the function of each tool calls
+    /// [`Exchange::task_mode`] first, which rejects calls that the tool does not support.
     pub fn tool_with<A, O>(
         &self,
         tool: Tool<'static>,
