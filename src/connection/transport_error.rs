@@ -61,9 +61,14 @@ pub enum TransportErrorKind {
     #[error("the connection was reset or closed")]
     ConnectionReset,
     /// The server requires an access token, and the client has none: the [`source`](Error::source) of the
-    /// [`TransportError`] is the reason.
+    /// [`TransportError`] is the reason. The event stream of a session that fails for this reason is requested again
+    /// only after the server has accepted a POST, because each request may ask a user for another login.
     #[error("authorization failed")]
     Authorization,
+    /// The same for a temporary reason: the authorization server is unreachable, for example. The event stream of a
+    /// session is requested again, as after any other error.
+    #[error("authorization failed for now")]
+    AuthorizationUnavailable,
     /// Any other error: the [`source`](Error::source) of the [`TransportError`] has the details, if any.
     #[error("the connection failed")]
     Other,

@@ -60,8 +60,12 @@ fn kind_of(link: &(dyn Error + 'static), stage: Stage) -> Option<TransportErrorK
         return Some(error.kind());
     }
     #[cfg(feature = "auth")]
-    if link.is::<mcp_sansio::auth::AuthorizationFailure>() {
-        return Some(Kind::Authorization);
+    if let Some(failure) = link.downcast_ref::<mcp_sansio::auth::AuthorizationFailure>() {
+        // Only `Authorization` suspends the event stream of a session until the application sends a request.
+        return Some(match failure.is_temporary() {
+            true => Kind::AuthorizationUnavailable,
+            false => Kind::Authorization,
+        });
     }
     if let Some(error) = link.downcast_ref::<io::Error>() {
         return match error.kind() {

@@ -6,7 +6,7 @@ use super::activity::{Activity, Refresh, Request};
 use super::authorizer::Authorizer;
 use super::client_id::{Client, ConfiguredClient};
 use super::effect::{Effect, FetchError, FetchPurpose, JobId};
-use super::failure::{AuthorizationFailure, NotAllowed};
+use super::failure::{AuthorizationFailure, LOCK_STORAGE, NotAllowed};
 use super::inner::{REFRESH_AGAIN_AFTER, Step};
 use super::login::{LoginMaterial, Redirected};
 use super::response::FetchedResponse;
@@ -247,7 +247,7 @@ impl Authorizer {
             Some(Activity::PreparingLogin { .. }) => "make ready for a login",
             Some(Activity::Signing { .. }) => "sign",
             Some(Activity::AwaitingAssertion(_)) => "give an assertion",
-            Some(Activity::Claiming(_)) => "lock the storage",
+            Some(Activity::Claiming(_)) => LOCK_STORAGE,
             Some(Activity::NamingClient(_)) => "name a client",
             Some(other) => return self.proceed(Ok(other), now),
         };

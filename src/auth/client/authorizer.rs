@@ -9,7 +9,7 @@ use super::access_token::AccessToken;
 use super::activity::Activity;
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Verdict};
-use super::failure::AuthorizationFailure;
+use super::failure::{AuthorizationFailure, LOCK_STORAGE};
 use super::inner::{Inner, REFRESH_AGAIN_AFTER, Waiting};
 use super::login;
 use super::saved::Saved;
@@ -242,7 +242,7 @@ impl Authorizer {
             Activity::NamingClient(_) | Activity::AwaitingUser { .. } => {
                 return Err(login::not_finished(&mut self.inner, &activity));
             }
-            Activity::Claiming(_) => return Err(AuthorizationFailure::Host("lock the storage")),
+            Activity::Claiming(_) => return Err(AuthorizationFailure::Host(LOCK_STORAGE)),
             Activity::Signing { .. } => return Err(AuthorizationFailure::Host("sign")),
             Activity::PreparingLogin { .. } => {
                 return Err(AuthorizationFailure::Host("make ready for a login"));

@@ -126,6 +126,32 @@ pub enum AuthorizationFailure {
     TooManyWaiting,
 }
 
+/// The task of an application that locks its storage, for [`AuthorizationFailure::Host`].
+pub(super) const LOCK_STORAGE: &str = "lock the storage";
+
+impl AuthorizationFailure {
+    /// Whether another attempt may succeed soon, without a login and without a change of the configuration: a server
+    /// fails temporarily, the storage is locked for too long, or too many requests wait.
+    ///
+    /// ```
+    /// use mcp_sansio::auth::AuthorizationFailure;
+    ///
+    /// assert!(AuthorizationFailure::TooManyWaiting.is_temporary());
+    /// assert!(!AuthorizationFailure::Abandoned.is_temporary());
+    /// ```
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Transient { .. } | Self::TooManyWaiting => true,
+            Self::Host(task) => *task == LOCK_STORAGE,
+            Self::TokenRefused(error) => matches!(
+                error.code,
+                OAuthErrorCode::ServerError | OAuthErrorCode::TemporarilyUnavailable
+            ),
+            _ => false,
+        }
+    }
+}
+
 /// The place where an issuer is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -137,8 +137,6 @@ pub(super) fn refused(
         _ => None,
     };
     let is_over = code == Some(&OAuthErrorCode::InvalidGrant);
-    let is_temporary =
-        matches!(code, Some(OAuthErrorCode::ServerError | OAuthErrorCode::TemporarilyUnavailable));
     let client = inner.saved.grant.as_ref().map(|grant| grant.client.clone());
     let is_forgotten = is_client_unknown(&failure)
         && client.as_ref().is_some_and(|client| client.source == ClientSource::Registered);
@@ -150,7 +148,7 @@ pub(super) fn refused(
     }
     match inner.token(now) {
         Some(_) => Ok(Activity::Idle),
-        None if is_temporary => Err(failure),
+        None if failure.is_temporary() => Err(failure),
         None if code.is_none() && refresh.found.is_none() => find_endpoint(inner),
         None => begin_anew(inner, refresh, now),
     }

@@ -22,7 +22,9 @@ use crate::{SendError, Transport};
 /// user is asked. [`Connection::close`](crate::Connection::close) still ends the connection in time.
 ///
 /// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::error::TransportErrorKind::Authorization) if
-/// there is no token for it. The [`AuthorizationFailure`] is among the sources of the error.
+/// there is no token for it, or with
+/// [`AuthorizationUnavailable`](mcp_sansio::error::TransportErrorKind::AuthorizationUnavailable) if the failure
+/// [is temporary](AuthorizationFailure::is_temporary). The [`AuthorizationFailure`] is among the sources of the error.
 ///
 /// A request that already has an `Authorization` field, because the application configured one, fails: the two are
 /// mutually exclusive.

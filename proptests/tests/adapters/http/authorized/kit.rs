@@ -65,6 +65,7 @@ pub(super) struct Protected {
     pub(super) script: Script,
     pub(super) issuer: Arc<Issuer>,
     shared: Arc<Shared>,
+    address: SocketAddr,
     task: JoinHandle<()>,
 }
 
@@ -150,11 +151,19 @@ impl Protected {
             together: Mutex::default(),
         });
         let task = tokio::spawn(accept(listener, Arc::clone(&shared)));
-        Self { endpoint, log, script, issuer, shared, task }
+        Self { endpoint, log, script, issuer, shared, address, task }
     }
 
     pub(super) fn url(&self) -> String {
         self.shared.url.clone()
+    }
+
+    /// Closes all connections, and accepts new ones. Sessions stay.
+    pub(super) async fn interrupt(&mut self) {
+        self.task.abort();
+        assert!((&mut self.task).await.unwrap_err().is_cancelled());
+        let listener = TcpListener::bind(self.address).await.unwrap();
+        self.task = tokio::spawn(accept(listener, Arc::clone(&self.shared)));
     }
 
     pub(super) fn needs(&self, needs: Needs) {

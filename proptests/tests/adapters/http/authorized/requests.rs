@@ -11,6 +11,7 @@ use mcp_sansio::{CallOptions, ClientConfig, Revision};
 use mcp_sansio_http::{
     Authorized, Connection, ConnectionOptions, PendingCall, RefuseAll, connect_with, plain,
 };
+use mcp_sansio_proptests::authorization_server::Misbehaviour;
 use serde_json::{Value, json};
 
 use super::kit::{Protected, Seen, authorization, connect, failure_of};
@@ -146,6 +147,35 @@ async fn a_refusal_counts_on_a_stream_and_at_the_end_as_well() {
         assert_eq!((user.was_asked(), counts.token, counts.refresh), (1, 2, 1), "{what}");
         assert_eq!(protected.endpoint.sessions(), 0, "{what}");
     }
+}
+
+/// The authorization server fails while the stream breaks. The stream is requested again although the client sends
+/// nothing else.
+#[tokio::test]
+async fn a_stream_outlives_a_failure_of_the_authorization_server() {
+    let mut protected = Protected::new().await;
+    let (authorization, user, _received) = authorization(&protected.url());
+    let connection =
+        connect(&protected.url(), Revision::V2025_11_25, &authorization).await.unwrap();
+    until(&protected, "GET", 1).await;
+    {
+        let mut server = protected.issuer.lock();
+        server.revoke_access_tokens();
+        server.options.misbehaviour = Some(Misbehaviour::TokenUnavailable);
+    }
+    protected.interrupt().await;
+    let mut all = Vec::new();
+    let came = async {
+        while all.len() < 2 {
+            all.extend(protected.seen());
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(came).await;
+    assert!(all.iter().all(|seen| seen.what.starts_with("GET")), "{all:?}");
+    assert_eq!(all.iter().map(|seen| seen.is_refused).collect::<Vec<_>>(), [true, false]);
+    assert_eq!((user.was_asked(), protected.issuer.lock().counts.refresh), (1, 1));
+    close(connection).await;
 }
 
 /// Proves A-USE-05.
