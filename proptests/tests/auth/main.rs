@@ -18,5 +18,6 @@ mod resource_server;
 mod restoring;
 mod step_up;
 mod tokens;
+mod unchallenged;
 mod unusable;
 mod worlds;

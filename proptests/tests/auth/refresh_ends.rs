@@ -58,7 +58,7 @@ fn configured(client: ConfiguredClient) -> AuthorizerConfig {
 
 /// Returns a client with this configuration and the tokens of an earlier process, after they have expired. A request
 /// waits for the refresh.
-fn restarted(config: AuthorizerConfig, saved: &Saved) -> Lab {
+pub(crate) fn restarted(config: AuthorizerConfig, saved: &Saved) -> Lab {
     let mut lab = Lab::new(config);
     lab.authorizer.restore(saved.clone());
     lab.wait(7200);

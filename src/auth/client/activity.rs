@@ -39,6 +39,8 @@ pub(super) struct Attempt {
     pub(super) earlier: Scopes,
     /// Whether the current token lacks scopes, so the user must grant more.
     pub(super) is_step_up: bool,
+    /// Whether no challenge began the attempt. The server may name its metadata only in a challenge.
+    pub(super) is_unchallenged: bool,
     /// Whether the challenge names the metadata of the resource, which servers of 2025-03-26 do not have.
     pub(super) names_metadata: bool,
     /// Whether the client was registered again because the authorization server had forgotten it. This happens at

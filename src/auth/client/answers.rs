@@ -64,7 +64,7 @@ impl Authorizer {
     fn taken(&mut self, activity: Activity, response: FetchedResponse<'_>, now: Instant) -> Step {
         match activity {
             Activity::FindingResource { attempt, places } => {
-                discovery::resource_fetched(&mut self.inner, attempt, places, response)
+                discovery::resource_fetched(&mut self.inner, attempt, places, response, now)
             }
             Activity::FindingServer { attempt, resource, places } => {
                 discovery::server_fetched(&mut self.inner, attempt, resource, places, response, now)

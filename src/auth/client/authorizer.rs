@@ -159,7 +159,7 @@ impl Authorizer {
         }
         let is_refreshable =
             self.inner.saved.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
-        if !has_token && is_refreshable {
+        if !has_token && is_refreshable && !self.inner.awaits_challenge(now) {
             self.wait(request, false);
             self.begin_refresh(now);
             return Permit::Wait;

@@ -74,7 +74,7 @@ impl Authorizer {
                     self.is_step_up = attempt.is_step_up;
                     let named = challenged.challenges.bearer();
                     let named = named.and_then(|bearer| bearer.resource_metadata());
-                    let outcome = discovery::find_resource(&mut self.inner, attempt, named);
+                    let outcome = discovery::find_resource(&mut self.inner, attempt, named, now);
                     self.proceed(outcome, now);
                 }
             }

@@ -21,7 +21,12 @@ use crate::time::Instant;
 
 /// Begins with the URL that the challenge names, otherwise with the well-known URLs. A named URL that must not be
 /// fetched is ignored.
-pub(super) fn find_resource(inner: &mut Inner, mut attempt: Attempt, named: Option<&str>) -> Step {
+pub(super) fn find_resource(
+    inner: &mut Inner,
+    mut attempt: Attempt,
+    named: Option<&str>,
+    now: Instant,
+) -> Step {
     attempt.names_metadata = named.is_some();
     let place = FetchPurpose::ResourceMetadata.place();
     let named = named.and_then(|named| WebUrl::parse(named).ok());
@@ -30,11 +35,16 @@ pub(super) fn find_resource(inner: &mut Inner, mut attempt: Attempt, named: Opti
         Some(url) => VecDeque::from([url.as_str().into()]),
         None => resource_metadata::well_known(&inner.config.server).into(),
     };
-    next_resource_place(inner, attempt, places)
+    next_resource_place(inner, attempt, places, now)
 }
 
-fn next_resource_place(inner: &mut Inner, attempt: Attempt, mut places: VecDeque<String>) -> Step {
-    let Some(place) = places.pop_front() else { return fall_back(inner, attempt) };
+fn next_resource_place(
+    inner: &mut Inner,
+    attempt: Attempt,
+    mut places: VecDeque<String>,
+    now: Instant,
+) -> Step {
+    let Some(place) = places.pop_front() else { return fall_back(inner, attempt, now) };
     ask_at(inner, FetchPurpose::ResourceMetadata, &place)?;
     Ok(Activity::FindingResource { attempt, places })
 }
@@ -45,10 +55,11 @@ pub(super) fn resource_fetched(
     attempt: Attempt,
     places: VecDeque<String>,
     response: FetchedResponse<'_>,
+    now: Instant,
 ) -> Step {
     let document = response.is_success().then(|| ResourceMetadata::read(response.body));
     let Some(document) = document.flatten() else {
-        return next_resource_place(inner, attempt, places);
+        return next_resource_place(inner, attempt, places, now);
     };
     if !document.resource.contains(&inner.config.server) {
         let named = String::from(document.resource.as_str());
@@ -75,7 +86,14 @@ fn chosen(inner: &Inner, document: &ResourceMetadata) -> Option<String> {
 }
 
 /// Handles missing protected resource metadata: the server may be of 2025-03-26.
-fn fall_back(inner: &mut Inner, attempt: Attempt) -> Step {
+///
+/// Without a challenge, the missing metadata prove nothing. The waiting requests are then sent without a token, so that
+/// the server challenges them.
+fn fall_back(inner: &mut Inner, attempt: Attempt, now: Instant) -> Step {
+    if attempt.is_unchallenged {
+        inner.await_challenge(now);
+        return Ok(Activity::Idle);
+    }
     let has_metadata = |revision| Feature::ResourceMetadata.is_in(revision);
     let is_newer = inner.revision.is_some_and(has_metadata);
     let may = match inner.config.fallback {
@@ -201,10 +219,13 @@ fn check_server(
 }
 
 /// Continues with the discovered servers. A token is refreshed if another one of its kind can serve. A token of another
-/// issuer, or for another resource, is discarded.
+/// issuer, or for another resource, is discarded. If the server only counts as its own authorization server, a token of
+/// another issuer stays until a login replaces it.
 pub(super) fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
     let is_step_up = found.attempt.is_step_up;
     match &inner.saved.grant {
+        // Missing metadata do not prove that the issuer of the tokens is no longer that of the server.
+        Some(grant) if grant.issuer != found.server.issuer && found.resource.is_fallback => {}
         Some(grant) if grant.issuer != found.server.issuer => {
             inner.saved.grant = None;
             inner.save();

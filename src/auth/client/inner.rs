@@ -51,6 +51,9 @@ pub(super) struct Inner {
     pub(super) rest: Option<(Instant, AuthorizationFailure)>,
     /// The earliest time of the next refresh before expiry.
     pub(super) refresh_again_at: Instant,
+    /// The generation of tokens that requests do not refresh before this time, because no token endpoint was found for
+    /// them. A challenge may lead to one.
+    unrefreshed: Option<(u64, Instant)>,
 }
 
 /// A request to the MCP server that waits for a token.
@@ -77,6 +80,7 @@ impl Inner {
             holds_storage: false,
             rest: None,
             refresh_again_at: Instant::EPOCH,
+            unrefreshed: None,
         }
     }
 
@@ -86,6 +90,17 @@ impl Inner {
         let generation = self.saved.generation;
         (generation != self.refused)
             .then_some(AccessToken { token: &grant.access_token, generation })
+    }
+
+    /// Lets requests without a valid token go out without one for a while, instead of refreshing it.
+    pub(super) fn await_challenge(&mut self, now: Instant) {
+        self.unrefreshed = Some((self.saved.generation, now + REFRESH_AGAIN_AFTER));
+    }
+
+    /// Whether requests do not refresh the current tokens now.
+    pub(super) fn awaits_challenge(&self, now: Instant) -> bool {
+        let is_current = |(generation, until)| generation == self.saved.generation && now < until;
+        self.unrefreshed.is_some_and(is_current)
     }
 
     pub(super) fn release(&mut self, request: RequestKey, verdict: Verdict) {

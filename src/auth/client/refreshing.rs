@@ -11,10 +11,10 @@ use super::inner::{Inner, Step};
 use super::response::FetchedResponse;
 use super::saved::{Grant, Saved};
 use super::token::{authentication, is_client_unknown, refusal};
-use crate::auth::Secret;
 use crate::auth::messages::token_request::{TokenGrant, TokenRequest};
 use crate::auth::messages::token_response::Tokens;
 use crate::auth::web_url::WebUrl;
+use crate::auth::{Scopes, Secret};
 use crate::time::Instant;
 
 /// Refreshes the token, unless another process has meanwhile stored a newer one that is not due for refresh.
@@ -149,18 +149,23 @@ pub(super) fn refused(
     match inner.token(now) {
         Some(_) => Ok(Activity::Idle),
         None if failure.is_temporary() => Err(failure),
-        None if code.is_none() && refresh.found.is_none() => find_endpoint(inner),
+        None if code.is_none() && refresh.found.is_none() => find_endpoint(inner, now),
         None => begin_anew(inner, refresh, now),
     }
 }
 
 /// Looks for the token endpoint after a response that is none of an authorization server: it may have moved. The
 /// refresh token is kept for the endpoint that is found.
-fn find_endpoint(inner: &mut Inner) -> Step {
+fn find_endpoint(inner: &mut Inner, now: Instant) -> Step {
     let earlier = inner.saved.grant.as_ref().map(|grant| grant.requested.clone());
     inner.let_go();
-    let attempt = Attempt { earlier: earlier.unwrap_or_default(), ..Attempt::default() };
-    find_resource(inner, attempt, None)
+    find_resource(inner, unchallenged(earlier), None, now)
+}
+
+/// Returns an attempt that no challenge began, for these scopes of an earlier request.
+fn unchallenged(earlier: Option<Scopes>) -> Attempt {
+    let earlier = earlier.unwrap_or_default();
+    Attempt { earlier, is_unchallenged: true, ..Attempt::default() }
 }
 
 /// Discards the refresh token and begins a new authorization if one is needed. An unexpired access token is kept.
@@ -177,9 +182,6 @@ fn begin_anew(inner: &mut Inner, mut refresh: Refresh, now: Instant) -> Step {
     match refresh.found.take() {
         Some(found) => identify(inner, found, now),
         None if has_token || inner.waiting.is_empty() => Ok(Activity::Idle),
-        None => {
-            let attempt = Attempt { earlier: earlier.unwrap_or_default(), ..Attempt::default() };
-            find_resource(inner, attempt, None)
-        }
+        None => find_resource(inner, unchallenged(earlier), None, now),
     }
 }

@@ -1,0 +1,113 @@
+//! Discoveries that no challenge began, after a refresh that brought no tokens.
+
+use std::time::Duration;
+
+use mcp_sansio::auth::{
+    AuthorizationFailure, AuthorizerConfig, Effect, Fallback, FetchPurpose, Permit, Saved, Stage,
+    Verdict,
+};
+use serde_json::json;
+
+use crate::kit::{Lab, SERVER, config, field, resource_metadata, server_metadata, tokens};
+use crate::refresh_ends::restarted;
+
+/// Returns a restarted client that has looked in vain for the metadata of the resource, because the token endpoint
+/// answered like this. No authorization was challenged, so the request that waits is sent without a token.
+fn restarted_in_vain(config: AuthorizerConfig, saved: &Saved, status: u16, body: &str) -> Lab {
+    let mut lab = restarted(config, saved);
+    let fetch = lab.fetch();
+    lab.answer_text(&fetch, status, body);
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    for _ in 0..2 {
+        assert_eq!(lab.serve(404, &json!({})).purpose, FetchPurpose::ResourceMetadata);
+    }
+    assert_eq!(lab.released().into_iter().map(|(_, it)| it).collect::<Vec<_>>(), [Verdict::Send]);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Send(None));
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+    lab
+}
+
+/// Proves A-REF-02: a proxy answers instead of the token endpoint, and the server names its metadata only in a
+/// challenge. The tokens stay, and are refreshed after the challenge.
+#[test]
+fn tokens_outlive_a_discovery_that_no_challenge_began() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    for fallback in [Fallback::UnlessNewer, Fallback::Always, Fallback::Never] {
+        let config = || {
+            let mut config = config();
+            config.fallback = fallback;
+            config
+        };
+        let mut lab = restarted_in_vain(config(), &saved, 302, "<html>");
+        assert_eq!(lab.authorizer.saved(), &saved);
+
+        // The next requests do not refresh the tokens again at once.
+        let mut later = lab.clone();
+        for (seconds, expected) in [(29, Permit::Send(None)), (1, Permit::Wait)] {
+            later.now = later.now + Duration::from_secs(seconds);
+            let key = later.key();
+            assert_eq!(later.authorizer.permit(key, SERVER, later.now), expected);
+        }
+
+        // The challenge leads to the token endpoint, which has moved.
+        lab.refused(401, r#"Bearer resource_metadata="https://mcp.example/meta""#);
+        assert_eq!(lab.serve(200, &resource_metadata()).url, "https://mcp.example/meta");
+        let mut server = server_metadata();
+        server["token_endpoint"] = json!("https://as.example/moved");
+        lab.serve(200, &server);
+        lab.claim(Some(saved.clone()));
+        let mut fresh = tokens();
+        fresh["access_token"] = json!("t2");
+        let fetch = lab.serve(200, &fresh);
+        assert_eq!(fetch.url, "https://as.example/moved");
+        assert_eq!(field(&fetch, "refresh_token").as_deref(), Some("r1"));
+        assert_eq!(lab.released().len(), 1);
+        assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+    }
+}
+
+/// A challenge without metadata leads to the authorization of 2025-03-26. Tokens of another issuer stay until a login
+/// has brought new ones.
+#[test]
+fn tokens_of_another_issuer_outlive_a_login_at_the_server_itself() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    let mut lab = restarted_in_vain(config(), &saved, 302, "<html>");
+    lab.refused(401, "Bearer");
+    for _ in 0..3 {
+        lab.serve(404, &json!({}));
+    }
+    lab.prepared();
+    lab.serve(201, &json!({ "client_id": "c2" }));
+    let opened = lab.opened();
+    assert_eq!(opened.endpoint, "https://mcp.example/authorize");
+    let mut other = lab.clone();
+    other.authorizer.abandoned(other.now);
+    assert_eq!(other.failure(), AuthorizationFailure::Abandoned);
+    assert!(other.saved.unwrap().to_text().expose().contains(r#""refresh_token":"r1""#));
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &json!({ "access_token": "t2", "token_type": "Bearer" }));
+    assert_eq!(lab.released().len(), 1);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+}
+
+/// Proves A-REF-09: after `invalid_grant` the challenge tells where the metadata are, and not their absence at the
+/// well-known places that the server is one of 2025-03-26.
+#[test]
+fn a_refused_refresh_waits_for_a_challenge_if_there_are_no_metadata() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    let refused = json!({ "error": "invalid_grant" }).to_string();
+    let mut lab = restarted_in_vain(config(), &saved, 400, &refused);
+    assert_eq!(lab.authorizer.granted(), None);
+    lab.refused(401, r#"Bearer resource_metadata="https://mcp.example/meta""#);
+    assert_eq!(lab.serve(200, &resource_metadata()).url, "https://mcp.example/meta");
+    lab.serve(200, &server_metadata());
+    lab.prepared();
+    assert_eq!(lab.opened().endpoint, "https://as.example/authorize");
+}
