@@ -205,6 +205,21 @@ fn a_refused_refresh_of_an_expired_token_leads_to_a_login() {
     }
 }
 
+/// A login that no request waits for would open a browser for nothing.
+#[test]
+fn a_refused_refresh_that_nothing_waits_for_opens_no_browser() {
+    let mut lab = logged_in_before(0);
+    let key = lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.claim(lab.saved.clone());
+    let fetch = lab.fetch();
+    lab.authorizer.forget(key);
+    lab.answer(&fetch, 400, &json!({ "error": "invalid_grant" }));
+    assert_eq!((lab.effect(), lab.effect()), (Some(Effect::Unclaim), None));
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+    assert_eq!(lab.saved.as_ref().unwrap().scopes(), None);
+}
+
 /// Proves A-REF-09: a token that another process has refreshed in the meantime serves, although its own refresh is
 /// refused.
 #[test]

@@ -168,7 +168,8 @@ fn unchallenged(earlier: Option<Scopes>) -> Attempt {
     Attempt { earlier, is_unchallenged: true, ..Attempt::default() }
 }
 
-/// Discards the refresh token and begins a new authorization if one is needed. An unexpired access token is kept.
+/// Discards the refresh token and begins a new authorization if a request waits for one. An unexpired access token is
+/// kept.
 fn begin_anew(inner: &mut Inner, mut refresh: Refresh, now: Instant) -> Step {
     let has_token = inner.token(now).is_some();
     let earlier = inner.saved.grant.as_ref().map(|grant| grant.requested.clone());
@@ -180,8 +181,10 @@ fn begin_anew(inner: &mut Inner, mut refresh: Refresh, now: Instant) -> Step {
     // A new authorization may wait for the user, so the storage is unlocked.
     inner.let_go();
     match refresh.found.take() {
+        // A login that no request needs would open a browser for nothing.
+        _ if inner.waiting.is_empty() => Ok(Activity::Idle),
         Some(found) => identify(inner, found, now),
-        None if has_token || inner.waiting.is_empty() => Ok(Activity::Idle),
+        None if has_token => Ok(Activity::Idle),
         None => find_resource(inner, unchallenged(earlier), None, now),
     }
 }

@@ -1,7 +1,7 @@
 //! `Authorization`: drives an `Authorizer` with a clock, a storage, an application and a listener for redirects.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, io};
 
 use mcp_sansio::Instant;
@@ -56,14 +56,20 @@ use crate::{Transport, token_time};
 /// ```
 #[derive(Clone)]
 pub struct Authorization {
+    pub(super) handle: Arc<Handle>,
+}
+
+/// The part of an authorization that only its clones own. It is dropped with the last one: then the program no longer
+/// uses the authorization.
+pub(super) struct Handle {
     pub(super) shared: Arc<Shared>,
 }
 
-/// The state that the clones of an authorization share.
+/// The state that the clones of an authorization share with the task that carries out effects.
 pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the task that carries out effects.
-    pub(super) wake: Arc<Notify>,
+    pub(super) wake: Notify,
     pub(super) host: Arc<dyn AuthorizationHost>,
     pub(super) storage: Arc<dyn TokenStorage>,
     /// Set once the stored state has been read.
@@ -98,14 +104,14 @@ impl Authorization {
         };
         let shared = Shared {
             state: Mutex::new(state),
-            wake: Arc::default(),
+            wake: Notify::new(),
             host: Arc::new(host),
             storage: Arc::new(MemoryStorage::new()),
             loaded: OnceCell::new(),
             connections: clock().stoppable(),
             clock: clock(),
         };
-        Self { shared: Arc::new(shared) }
+        Self { handle: Arc::new(Handle { shared: Arc::new(shared) }) }
     }
 
     /// Sets another storage.
@@ -115,19 +121,21 @@ impl Authorization {
     /// If the authorization was already cloned: a storage cannot be changed while it is used.
     #[must_use]
     pub fn storage(mut self, storage: impl TokenStorage) -> Self {
-        let shared = Arc::get_mut(&mut self.shared).expect("the authorization is not shared yet");
+        let handle = Arc::get_mut(&mut self.handle);
+        let shared = handle.and_then(|handle| Arc::get_mut(&mut handle.shared));
+        let shared = shared.expect("the authorization is not shared yet");
         shared.storage = Arc::new(storage);
         self
     }
 
     /// Handles the redirect of the browser to this URL, for applications that receive the redirect themselves.
     pub fn redirected(&self, url: &str) -> Redirected {
-        self.with(|authorizer, now| authorizer.redirected(url, now))
+        self.handle.shared.redirected(url)
     }
 
     /// Ends the login because the user has given up. The requests that wait for it fail.
     pub fn abandon(&self) {
-        self.with(Authorizer::abandoned);
+        self.handle.shared.with(Authorizer::abandoned);
     }
 
     /// Discards the tokens, also those that another process has stored, but keeps the registrations. A login in
@@ -138,69 +146,82 @@ impl Authorization {
     /// Errors of the storage, in which the tokens may remain. This process discards them anyway.
     pub async fn log_out(&self) -> io::Result<()> {
         // No request carries the tokens from now on, even if the storage does not answer or this future is dropped.
-        self.with(|authorizer, _| authorizer.log_out());
+        self.handle.shared.with(|authorizer, _| authorizer.log_out());
         effects::log_out(self.clone()).await
     }
 
     /// Returns the current stage.
     pub fn stage(&self) -> Stage {
-        self.lock().authorizer.stage()
+        self.handle.shared.lock().authorizer.stage()
     }
 
     /// Returns the granted scopes, or `None` if there is no token.
     pub fn granted(&self) -> Option<mcp_sansio::auth::Scopes> {
-        self.lock().authorizer.granted().cloned()
+        self.handle.shared.lock().authorizer.granted().cloned()
     }
 
     /// Returns the clock of connections that use this authorization. The clock stops while a user is asked.
     pub fn clock(&self) -> Clock {
-        self.shared.connections.clone()
-    }
-
-    /// Calls a function with the authorizer, and wakes the task that carries out its effects.
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
-        let mut state = self.lock();
-        let outcome = act(&mut state.authorizer, token_time::now(&self.shared.clock));
-        let stage = state.authorizer.stage();
-        let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
-        if !asks_user {
-            state.stopped = None;
-        } else if state.stopped.is_none() {
-            state.stopped = Some(self.shared.connections.stop());
-        }
-        if stage == Stage::Idle {
-            state.listener = None;
-        }
-        drop(state);
-        self.shared.wake.notify_one();
-        outcome
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn downgrade(&self) -> Weak<Shared> {
-        Arc::downgrade(&self.shared)
+        self.handle.shared.connections.clone()
     }
 
     /// Reads the stored state once, and starts the task that carries out effects. The task is started again if it
     /// has ended: with the runtime that it ran on, or because a function of the application panicked.
     pub(super) async fn start(&self, transport: &impl Transport) {
+        let shared = &self.handle.shared;
         let load = async {
-            let storage = Arc::clone(&self.shared.storage);
+            let storage = Arc::clone(&shared.storage);
             match effects::guarded(async move { storage.load().await }).await {
-                Ok(saved) => self.restore(saved),
-                Err(error) => self.shared.host.storage_failed(error),
+                Ok(saved) => shared.restore(saved),
+                Err(error) => shared.host.storage_failed(error),
             }
         };
-        self.shared.loaded.get_or_init(|| load).await;
-        let mut state = self.lock();
+        shared.loaded.get_or_init(|| load).await;
+        let mut state = shared.lock();
         if state.task.as_ref().is_none_or(JoinHandle::is_finished) {
-            let wake = Arc::clone(&self.shared.wake);
-            let work = effects::carry_out_all(self.downgrade(), wake, transport.clone());
+            let program = Arc::downgrade(&self.handle);
+            let work = effects::carry_out_all(program, Arc::clone(shared), transport.clone());
             state.task = Some(tokio::spawn(work));
         }
+    }
+
+    /// Creates a ticket for a request that may have to wait.
+    pub(super) fn request(&self) -> Ticket {
+        let mut state = self.handle.shared.lock();
+        state.requests += 1;
+        let key = RequestKey(state.requests);
+        let (sender, released) = oneshot::channel();
+        state.waiting.insert(key, sender);
+        Ticket { authorization: self.clone(), key, released }
+    }
+}
+
+impl Shared {
+    /// Calls a function with the authorizer, and wakes the task that carries out its effects.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
+        let mut state = self.lock();
+        let outcome = act(&mut state.authorizer, token_time::now(&self.clock));
+        let stage = state.authorizer.stage();
+        let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
+        if !asks_user {
+            state.stopped = None;
+        } else if state.stopped.is_none() {
+            state.stopped = Some(self.connections.stop());
+        }
+        if stage == Stage::Idle {
+            state.listener = None;
+        }
+        drop(state);
+        self.wake.notify_one();
+        outcome
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn redirected(&self, url: &str) -> Redirected {
+        self.with(|authorizer, now| authorizer.redirected(url, now))
     }
 
     /// Fails all waiting requests and ends a login in progress, because no more effects are carried out.
@@ -215,28 +236,19 @@ impl Authorization {
         }
     }
 
-    /// Creates a ticket for a request that may have to wait.
-    pub(super) fn request(&self) -> Ticket {
-        let mut state = self.lock();
-        state.requests += 1;
-        let key = RequestKey(state.requests);
-        let (sender, released) = oneshot::channel();
-        state.waiting.insert(key, sender);
-        Ticket { authorization: self.clone(), key, released }
-    }
-
-    /// Returns the next effect for the task. Releases of waiting requests are carried out here.
-    pub(super) fn next_effect(&self) -> Option<Effect> {
+    /// Returns the next effect for the task, and the stage. If there is no effect, the stage queued none before it was
+    /// read: both are read under one lock. Releases of waiting requests are carried out here.
+    pub(super) fn next_effect(&self) -> (Option<Effect>, Stage) {
         let mut state = self.lock();
         loop {
-            match state.authorizer.poll_effect()? {
-                Effect::Release { request, verdict } => {
+            match state.authorizer.poll_effect() {
+                Some(Effect::Release { request, verdict }) => {
                     if let Some(sender) = state.waiting.remove(&request) {
                         // The request may no longer wait.
                         _ = sender.send(verdict);
                     }
                 }
-                effect => return Some(effect),
+                effect => return (effect, state.authorizer.stage()),
             }
         }
     }
@@ -244,14 +256,14 @@ impl Authorization {
     /// Returns the time of the authorizer's next timeout.
     pub(super) fn deadline(&self) -> Option<std::time::Instant> {
         let due = self.lock().authorizer.poll_timeout();
-        due.and_then(|due| token_time::monotonic(&self.shared.clock, due))
+        due.and_then(|due| token_time::monotonic(&self.clock, due))
     }
 }
 
-impl Drop for Shared {
+impl Drop for Handle {
     fn drop(&mut self) {
         // Let the task that carries out effects end.
-        self.wake.notify_one();
+        self.shared.wake.notify_one();
     }
 }
 
@@ -281,7 +293,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let mut state = self.authorization.lock();
+        let mut state = self.authorization.handle.shared.lock();
         if state.waiting.remove(&self.key).is_some() {
             state.authorizer.forget(self.key);
         }

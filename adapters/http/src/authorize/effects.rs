@@ -7,42 +7,42 @@ use std::time::Duration;
 
 use mcp_sansio::auth::{Effect, JobId, LoginMaterial, Saved, Stage};
 use mcp_sansio_driver::random_bytes;
-use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::authorization::{Authorization, Shared};
+use super::authorization::{Authorization, Handle, Shared};
 use super::fetch::fetch;
 use super::redirect::Listener;
 use super::storage::{StorageLock, TokenStorage};
 use crate::Transport;
 
-/// Carries out the effects of an authorization one after the other, until the last [`Authorization`] is dropped. A
-/// response that contains tokens or a client id is awaited, because the authorization server does not send it again:
-/// it is stored also after that. Its stage has a deadline.
+/// Carries out the effects of an authorization one after the other, as long as the program uses the [`Authorization`].
+///
+/// A response that contains tokens or a client id is awaited also after that, because the authorization server does not
+/// send it again. It is stored, and nothing else follows from it. Its stage has a deadline.
 pub(super) async fn carry_out_all<T: Transport>(
-    shared: Weak<Shared>,
-    wake: Arc<Notify>,
+    program: Weak<Handle>,
+    shared: Arc<Shared>,
     transport: T,
 ) {
-    let _end = End(Weak::clone(&shared));
+    let _end = End(Arc::clone(&shared));
     let mut held = None;
-    // Holds the authorization while it waits for such a response.
-    let mut awaiting = None;
     loop {
-        let upgrade = || shared.upgrade().map(|shared| Authorization { shared });
-        let Some(authorization) = awaiting.take().or_else(upgrade) else { return };
-        while let Some(effect) = authorization.next_effect() {
-            carry_out(&authorization, &transport, effect, &mut held).await;
+        let (effect, stage) = shared.next_effect();
+        let is_used = program.strong_count() != 0;
+        if let Some(effect) = effect {
+            if is_used || stores_credentials(&effect, stage) {
+                carry_out((&program, &shared), &transport, effect, &mut held).await;
+            }
+            continue;
         }
-        let deadline = authorization.deadline().map(Instant::from_std);
-        awaiting = Some(authorization).filter(|it| awaits_credentials(it.stage()));
-        match deadline {
-            None => wake.notified().await,
+        if !is_used && !awaits_credentials(stage) {
+            return;
+        }
+        match shared.deadline().map(Instant::from_std) {
+            None => shared.wake.notified().await,
             Some(deadline) => {
-                if timeout_at(deadline, wake.notified()).await.is_err()
-                    && let Some(shared) = shared.upgrade()
-                {
-                    Authorization { shared }.with(|authorizer, now| authorizer.handle_timeout(now));
+                if timeout_at(deadline, shared.wake.notified()).await.is_err() {
+                    shared.with(|authorizer, now| authorizer.handle_timeout(now));
                 }
             }
         }
@@ -54,27 +54,34 @@ const fn awaits_credentials(stage: Stage) -> bool {
     matches!(stage, Stage::Refreshing | Stage::RequestingToken | Stage::Registering)
 }
 
+/// Whether the effect requests or stores tokens or a client id, which no user is asked for.
+const fn stores_credentials(effect: &Effect, stage: Stage) -> bool {
+    match effect {
+        Effect::Save(_) | Effect::Unclaim => true,
+        Effect::Fetch(_) => awaits_credentials(stage),
+        _ => false,
+    }
+}
+
 /// A drop guard that reports the end of the task, whatever its cause.
-struct End(Weak<Shared>);
+struct End(Arc<Shared>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        if let Some(shared) = self.0.upgrade() {
-            Authorization { shared }.stopped();
-        }
+        self.0.stopped();
     }
 }
 
 async fn carry_out<T: Transport>(
-    authorization: &Authorization,
+    (program, shared): (&Weak<Handle>, &Arc<Shared>),
     transport: &T,
     effect: Effect,
     held: &mut Option<StorageLock>,
 ) {
-    let (shared, host) = (&authorization.shared, Arc::clone(&authorization.shared.host));
+    let host = Arc::clone(&shared.host);
     match effect {
         Effect::Fetch(what) => {
-            drop(tokio::spawn(fetch(authorization.downgrade(), transport.clone(), what)))
+            drop(tokio::spawn(fetch(Arc::downgrade(shared), transport.clone(), what)))
         }
         Effect::Save(saved) => {
             let (storage, is_held) = (Arc::clone(&shared.storage), held.is_some());
@@ -82,30 +89,31 @@ async fn carry_out<T: Transport>(
                 shared.host.storage_failed(error);
             }
         }
-        Effect::Claim { job } => claim(authorization, job, held).await,
+        Effect::Claim { job } => claim(shared, job, held).await,
         Effect::Unclaim => *held = None,
         Effect::PrepareLogin { job, registered } => {
-            prepare(authorization, job, registered.as_deref()).await;
+            prepare(shared, job, registered.as_deref()).await;
         }
         Effect::OpenUrl(url) => {
-            let authorization = authorization.clone();
+            let Some(handle) = program.upgrade() else { return };
+            let authorization = Authorization { handle };
             // The application may need as long as its user.
             drop(tokio::spawn(async move { host.open_url(&url, &authorization).await }));
         }
         Effect::NeedClient { job, issuer } => answer(
-            authorization,
+            shared,
             job,
             async move { host.name_client(&issuer).await },
-            move |authorization, client| {
-                authorization.with(|authorizer, now| authorizer.client_named(job, client, now));
+            move |shared, client| {
+                shared.with(|authorizer, now| authorizer.client_named(job, client, now));
             },
         ),
         Effect::NeedAssertion { job } => answer(
-            authorization,
+            shared,
             job,
             async move { host.assertion().await },
-            move |authorization, (assertion, kind)| {
-                authorization.with(|authorizer, now| {
+            move |shared, (assertion, kind)| {
+                shared.with(|authorizer, now| {
                     authorizer.assertion_given(job, &assertion, &kind, now)
                 });
             },
@@ -113,11 +121,11 @@ async fn carry_out<T: Transport>(
         Effect::Sign(signing) => {
             let job = signing.job;
             answer(
-                authorization,
+                shared,
                 job,
                 async move { host.sign(&signing).await },
-                move |authorization, signature: Vec<u8>| {
-                    authorization.with(|authorizer, now| authorizer.signed(job, &signature, now));
+                move |shared, signature: Vec<u8>| {
+                    shared.with(|authorizer, now| authorizer.signed(job, &signature, now));
                 },
             );
         }
@@ -152,11 +160,12 @@ async fn lock(storage: &dyn TokenStorage) -> Option<StorageLock> {
 /// Discards the tokens here and in the storage, even if another process has stored newer ones.
 pub(super) async fn log_out(authorization: Authorization) -> io::Result<()> {
     bounded(async move {
-        let storage = Arc::clone(&authorization.shared.storage);
+        let shared = &authorization.handle.shared;
+        let storage = Arc::clone(&shared.storage);
         let _lock = lock(&*storage).await;
         // An unreadable state is replaced.
         let stored = storage.load().await.ok().flatten();
-        let saved = authorization.with(|authorizer, _| {
+        let saved = shared.with(|authorizer, _| {
             if let Some(stored) = stored {
                 authorizer.restore(stored);
             }
@@ -170,31 +179,30 @@ pub(super) async fn log_out(authorization: Authorization) -> io::Result<()> {
 
 /// Calls a function of the application and passes its result to the authorizer.
 fn answer<V: Send + 'static>(
-    authorization: &Authorization,
+    shared: &Arc<Shared>,
     job: JobId,
     work: impl Future<Output = Option<V>> + Send + 'static,
-    report: impl FnOnce(&Authorization, V) + Send + 'static,
+    report: impl FnOnce(&Shared, V) + Send + 'static,
 ) {
-    let shared = authorization.downgrade();
+    let shared = Arc::downgrade(shared);
     drop(tokio::spawn(async move {
         let done = tokio::spawn(work).await.ok().flatten();
         let Some(shared) = shared.upgrade() else { return };
-        let authorization = Authorization { shared };
         match done {
-            Some(value) => report(&authorization, value),
-            None => authorization.with(|authorizer, now| authorizer.job_failed(job, now)),
+            Some(value) => report(&shared, value),
+            None => shared.with(|authorizer, now| authorizer.job_failed(job, now)),
         }
     }));
 }
 
 /// Locks the storage and reads it. If the storage fails, the authorization continues without it.
-async fn claim(authorization: &Authorization, job: JobId, held: &mut Option<StorageLock>) {
-    let storage = Arc::clone(&authorization.shared.storage);
+async fn claim(shared: &Shared, job: JobId, held: &mut Option<StorageLock>) {
+    let storage = Arc::clone(&shared.storage);
     let work = async move {
         let lock = storage.lock().await?;
         Ok((lock, storage.load().await?))
     };
-    let within = authorization.deadline().map(Instant::from_std);
+    let within = shared.deadline().map(Instant::from_std);
     let work = guarded(work);
     let claimed: io::Result<(StorageLock, Option<Saved>)> = match within {
         Some(deadline) => match timeout_at(deadline, work).await {
@@ -210,25 +218,25 @@ async fn claim(authorization: &Authorization, job: JobId, held: &mut Option<Stor
             saved
         }
         Err(error) => {
-            authorization.shared.host.storage_failed(error);
+            shared.host.storage_failed(error);
             None
         }
     };
-    authorization.with(|authorizer, now| authorizer.claimed(job, saved, now));
+    shared.with(|authorizer, now| authorizer.claimed(job, saved, now));
 }
 
 /// Prepares for the redirect of the browser.
-async fn prepare(authorization: &Authorization, job: JobId, registered: Option<&str>) {
-    let redirect_uri = match authorization.shared.host.redirect_uri() {
+async fn prepare(shared: &Arc<Shared>, job: JobId, registered: Option<&str>) {
+    let redirect_uri = match shared.host.redirect_uri() {
         Some(uri) => Ok(uri),
-        None => Listener::bind(authorization.downgrade(), registered).await.map(|listener| {
+        None => Listener::bind(Arc::downgrade(shared), registered).await.map(|listener| {
             let uri = listener.uri().to_owned();
-            authorization.lock().listener = Some(listener);
+            shared.lock().listener = Some(listener);
             uri
         }),
     };
     let material = redirect_uri.and_then(|uri| Ok(LoginMaterial::new(random_bytes()?, uri)));
-    authorization.with(|authorizer, now| match material {
+    shared.with(|authorizer, now| match material {
         Ok(material) => authorizer.login_prepared(job, &material, now),
         Err(_) => authorizer.job_failed(job, now),
     });

@@ -11,7 +11,7 @@ use hyper::{Request, Response};
 use mcp_sansio::auth::{Fetch, FetchError, FetchedResponse};
 use mcp_sansio::http::name;
 
-use super::authorization::{Authorization, Shared};
+use super::authorization::Shared;
 use crate::transport_error::chain;
 use crate::{SendError, Transport};
 
@@ -29,8 +29,7 @@ pub(super) async fn fetch<T: Transport>(shared: Weak<Shared>, transport: T, fetc
         Err(_) => Err(FetchError::Broken),
     };
     let Some(shared) = shared.upgrade() else { return };
-    let authorization = Authorization { shared };
-    authorization.with(|authorizer, now| match &outcome {
+    shared.with(|authorizer, now| match &outcome {
         Ok(Read { status, retry_after, body }) => {
             let response = FetchedResponse::new(*status, body).retry_after(retry_after.as_deref());
             authorizer.fetched(fetch.job, response, now);

@@ -18,7 +18,7 @@ use mcp_sansio::auth::Redirected;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-use super::authorization::{Authorization, Shared};
+use super::authorization::Shared;
 
 /// Listens for the redirect of the browser until it is dropped. A response in progress is still completed.
 pub(super) struct Listener {
@@ -82,9 +82,8 @@ fn respond<B>(request: &Request<B>, shared: &Weak<Shared>) -> Response<Full<Byte
     if request.method() != Method::GET || request.uri().path() != PATH {
         return page(StatusCode::NOT_FOUND, "There is nothing here.");
     }
-    let authorization = shared.upgrade().map(|shared| Authorization { shared });
     let query = request.uri().query().unwrap_or_default();
-    let redirected = authorization.map(|authorization| authorization.redirected(query));
+    let redirected = shared.upgrade().map(|shared| shared.redirected(query));
     match redirected {
         Some(Redirected::Accepted) => page(
             StatusCode::OK,

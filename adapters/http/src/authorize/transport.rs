@@ -10,7 +10,7 @@ use mcp_sansio::auth::{AuthorizationFailure, Challenged, Challenges, Permit, Ver
 use mcp_sansio::http::Headers;
 use mcp_sansio_driver::Clock;
 
-use super::authorization::Authorization;
+use super::authorization::{Authorization, Shared};
 use super::operation;
 use crate::{SendError, Transport};
 
@@ -46,13 +46,17 @@ impl<T: Transport> Authorized<T> {
         Self { transport, authorization }
     }
 
+    fn shared(&self) -> &Shared {
+        &self.authorization.handle.shared
+    }
+
     /// Waits until the request may be sent. Returns the `Authorization` field with the generation of its token.
     async fn permit(&self, url: &str) -> Result<Option<(HeaderValue, u64)>, AuthorizationFailure> {
         for _ in 0..MOST_ATTEMPTS {
             let ticket = self.authorization.request();
             let key = ticket.key;
             let permitted =
-                self.authorization.with(|authorizer, now| match authorizer.permit(key, url, now) {
+                self.shared().with(|authorizer, now| match authorizer.permit(key, url, now) {
                     Permit::Send(token) => Some(token.and_then(|token| {
                         let mut field = HeaderValue::from_str(token.field().expose()).ok()?;
                         field.set_sensitive(true);
@@ -91,9 +95,8 @@ impl<T: Transport> Authorized<T> {
         // A response of another server does not concern the tokens of this one.
         let is_of_server = || {
             let url = WebUrl::parse(url);
-            let same = |url: WebUrl| {
-                self.authorization.with(|it, _| it.config().server().is_same_origin(&url))
-            };
+            let same =
+                |url: WebUrl| self.shared().with(|it, _| it.config().server().is_same_origin(&url));
             url.is_ok_and(same)
         };
         if !is_challenge || !is_of_server() {
@@ -105,7 +108,7 @@ impl<T: Transport> Authorized<T> {
             .operation(&operation);
         let ticket = self.authorization.request();
         let key = ticket.key;
-        self.authorization.with(|authorizer, now| authorizer.challenged(key, challenged, now));
+        self.shared().with(|authorizer, now| authorizer.challenged(key, challenged, now));
         Some(wait(ticket.released().await))
     }
 }
@@ -142,8 +145,7 @@ impl<T: Transport> Transport for Authorized<T> {
                     let revision = revision.filter(|_| response.status().is_success());
                     // A server that fails may not have checked the token.
                     let generation = generation.filter(|_| !response.status().is_server_error());
-                    self.authorization
-                        .with(|authorizer, _| authorizer.accepted(generation, revision));
+                    self.shared().with(|authorizer, _| authorizer.accepted(generation, revision));
                     return Ok(response);
                 }
                 Some(Ok(())) if attempts < MOST_ATTEMPTS => {}

@@ -10,14 +10,14 @@ use std::{env, fs, io};
 
 use futures_lite::future::{block_on, poll_once};
 use mcp_sansio::Revision;
-use mcp_sansio::auth::Saved;
+use mcp_sansio::auth::{Saved, Stage};
 use mcp_sansio_http::{Authorization, FileStorage, HostFuture, StorageLock, TokenStorage};
 use mcp_sansio_proptests::authorization_server::Misbehaviour;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::kit::{Host, Protected, User, authorizer_config, connect};
+use super::kit::{Host, Protected, User, authorizer_config, connect, open};
 use super::requests::{call, text};
 #[cfg(unix)]
 use crate::http::kit::beside_others;
@@ -280,6 +280,47 @@ async fn a_refresh_ends_with_stored_tokens_although_nothing_waits_for_it() {
     assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
     let server = protected.issuer.lock();
     assert_eq!((server.counts.refresh, server.revoked_grants()), (1, 0));
+}
+
+/// The client id that the authorization server has registered is stored, but nobody is asked to log in for a connection
+/// that was dropped.
+#[tokio::test]
+async fn a_registration_is_stored_although_nothing_waits_for_it() {
+    let folder = Folder::new("registered");
+    let protected = Protected::with(|options| {
+        options.misbehaviour = Some(Misbehaviour::Slow);
+        options.delay = Duration::from_millis(200);
+    });
+    let protected = protected.await;
+    let (authorization, user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    let connecting = {
+        let (url, authorization) = (protected.url(), authorization.clone());
+        tokio::spawn(async move { open(&url, Revision::V2026_07_28, &authorization).await })
+    };
+    let is_registering = async {
+        while authorization.stage() != Stage::Registering {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(is_registering).await;
+    connecting.abort();
+    assert!(connecting.await.unwrap_err().is_cancelled());
+    drop(authorization);
+    // The last owner of the authorization drops its host.
+    let is_dropped = async {
+        while Arc::strong_count(&user) > 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(is_dropped).await;
+    assert_eq!((user.was_asked(), protected.issuer.lock().counts.authorize), (0, 0));
+    let saved = folder.saved().await.unwrap();
+    assert!(saved.to_text().expose().contains(r#""client_id""#), "{saved:?}");
+    // The next process uses the registration.
+    protected.issuer.lock().options.misbehaviour = None;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    assert_eq!(protected.issuer.lock().counts.register, 1);
 }
 
 /// A process that saves continuously is killed: the file always has one of the two contents that the process writes.
