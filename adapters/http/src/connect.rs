@@ -233,8 +233,12 @@ impl Drop for OnPanic {
     }
 }
 
-/// How long the body of a response may take that decides nothing. The connection could be used again after it.
+/// How long the body of a response may take that decides nothing. The connection could be used again after it. A body
+/// that may decide has this time for each of its parts.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the body of a refusal may take that may decide how a call ends.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends one request and reports its response or error.
 async fn exchanged(
@@ -268,11 +272,19 @@ async fn exchanged(
         _ = timeout(PATIENCE, body.frame()).await;
         return;
     };
-    let deadline = reader.is_decided().then(|| Instant::now() + PATIENCE);
+    let patience = match () {
+        () if reader.is_decided() => Some(PATIENCE),
+        () if reader.is_refusal() => Some(LONGEST_PATIENCE),
+        () => None,
+    };
+    let deadline = patience.map(|patience| Instant::now() + patience);
     while !reader.is_done() {
         let frame = match deadline {
             // A body that comes too late, or never, is dropped.
-            Some(deadline) => timeout_at(deadline, body.frame()).await.unwrap_or_default(),
+            Some(deadline) => {
+                let within = deadline.min(Instant::now() + PATIENCE);
+                timeout_at(within, body.frame()).await.unwrap_or_default()
+            }
             None => body.frame().await,
         };
         match frame {

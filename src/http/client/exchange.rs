@@ -160,6 +160,13 @@ impl Exchange {
         matches!(&self.purpose, Purpose::Request(asked) if asked.is_late)
     }
 
+    /// Whether a JSON-RPC error in the body of a refusal with this status decides how the exchange ends. A lost session
+    /// is lost whatever the body says.
+    pub(super) const fn is_decided_by_error(&self, status: u16) -> bool {
+        let is_lost = status == 404 && self.names_session;
+        matches!(self.purpose, Purpose::Request(_)) && !is_lost
+    }
+
     /// Whether the exchange carries `notifications/initialized`.
     pub(super) const fn completes_handshake(&self) -> bool {
         matches!(self.purpose, Purpose::Notice { completes_handshake: true })

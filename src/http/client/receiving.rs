@@ -50,6 +50,10 @@ impl ClientTransport {
         let completes = known.completes_handshake();
         let refusal = (!is_fine).then(|| failure(status, headers));
         known.refusal = refusal.clone().map(|refusal| (status, refusal));
+        let is_unauthorized =
+            |refusal: &TransportFailure<'_>| refusal.kind == TransportFailureKind::Unauthorized;
+        let may_have_error = known.is_decided_by_error(status)
+            && refusal.as_ref().is_some_and(|refusal| !is_unauthorized(refusal));
         // A server may accept notifications without looking at the session, and knows that of `initialize` in any case.
         let is_answer = matches!(form, Form::Json(_) | Form::Events(_))
             && matches!(known.purpose, Purpose::Request(_) | Purpose::Batch(_));
@@ -75,7 +79,7 @@ impl ClientTransport {
             return None;
         }
         let reader = ResponseReader::new(exchange, status, form, most_bytes);
-        Some(ResponseReader { refusal, ..reader })
+        Some(ResponseReader { refusal, may_have_error, ..reader })
     }
 
     /// Processes a part of the body, up to the next result. Call it until it returns `None`.

@@ -31,6 +31,8 @@ pub struct ResponseReader {
     pub(super) has_more: bool,
     /// The refusal, if the status is not a success.
     pub(super) refusal: Option<TransportFailure<'static>>,
+    /// Whether a JSON-RPC error in the body of the refusal decides how the call ends.
+    pub(super) may_have_error: bool,
     /// Whether the rest of the body is irrelevant.
     pub(super) is_done: bool,
 }
@@ -140,6 +142,7 @@ impl ResponseReader {
             rest: None,
             has_more: false,
             refusal: None,
+            may_have_error: false,
             is_done: false,
         }
     }
@@ -155,11 +158,18 @@ impl ResponseReader {
         self.has_more
     }
 
-    /// Whether the head has decided, and the body can only explain that: the status is a refusal, or the content type is
-    /// that of no message. Do not wait long for the body of such a response: pass its end to
-    /// [`ClientTransport::end`](super::ClientTransport::end) instead.
+    /// Whether the head has decided, and the body can only explain that: the status is a refusal whose body contains no
+    /// JSON-RPC error, or the content type is that of no message. Do not wait long for the body of such a response: pass
+    /// its end to [`ClientTransport::end`](super::ClientTransport::end) instead.
     pub const fn is_decided(&self) -> bool {
-        self.refusal.is_some() || matches!(self.form, Form::Ignored | Form::Unusable)
+        (self.refusal.is_some() && !self.may_have_error)
+            || matches!(self.form, Form::Ignored | Form::Unusable)
+    }
+
+    /// Whether the status is a refusal. If it is not [decided](Self::is_decided), a JSON-RPC error in the body decides
+    /// how the call ends. Wait longer for such a body, within a limit.
+    pub const fn is_refusal(&self) -> bool {
+        self.refusal.is_some()
     }
 
     /// Whether the rest of the body is irrelevant: the response can be dropped.

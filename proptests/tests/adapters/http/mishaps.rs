@@ -14,6 +14,7 @@ use mcp_sansio_http::{
     RefuseAll, connect, connect_with,
 };
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::http::fake::{Asked, Fake};
@@ -365,4 +366,61 @@ async fn bodies_that_never_arrive_keep_nothing_waiting() {
     let mut asked = fake.next().await;
     asked.raw.send(head("202 Accepted", "")).await;
     assert!(asked.raw.is_closed().await);
+}
+
+/// The body of a refusal may be the JSON-RPC error that the call ends with, or that rules out the older transport. A
+/// slow body is read, but one that never ends is not waited for without limit.
+#[tokio::test]
+async fn a_slow_body_of_a_refusal_is_read() {
+    let fake = Fake::new().await;
+    let connection = modern(&fake).await;
+    let refuse = async |asked: &mut Asked| {
+        let error = json!({"jsonrpc": "2.0", "id": asked.json()["id"], "error": {
+            "code": -32_000, "message": "busy",
+        }});
+        let body = error.to_string();
+        let (length, json) = (body.len(), "Content-Type: application/json\r\n");
+        let head = format!("HTTP/1.1 400 Bad Request\r\n{json}Content-Length: {length}\r\n\r\n");
+        asked.raw.send(head).await;
+        for part in body.as_bytes().chunks(length.div_ceil(3)) {
+            let_pass(Duration::from_millis(1_500)).await;
+            asked.raw.send(part).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let refused = async { refuse(&mut fake.next().await).await };
+    let (ended, ()) = tokio::join!(soon(call(&connection, "lost")), refused);
+    let CallFailure::PeerError(error) = ended.unwrap_err() else { panic!("another failure") };
+    assert_eq!(error.code.get(), -32_000);
+
+    // The client does not look for the older transport.
+    let url = fake.url();
+    let connecting = connect(config(Revision::V2025_06_18), &url, RefuseAll::new());
+    let refused = async { refuse(&mut fake.next().await).await };
+    let (connected, ()) = tokio::join!(soon(connecting), refused);
+    let error = connected.map(drop).unwrap_err();
+    assert!(error.to_string().contains("busy"), "{error}");
+}
+
+/// A peer that sends the body of a refusal bit by bit cannot hold a call for ever.
+#[tokio::test]
+async fn an_endless_body_of_a_refusal_is_not_read_for_ever() {
+    let fake = Fake::new().await;
+    let connection = modern(&fake).await;
+    let pending = call(&connection, "lost");
+    let pending = tokio::spawn(pending);
+    let mut asked = fake.next().await;
+    let json = "Content-Type: application/json\r\n";
+    asked.raw.send(format!("HTTP/1.1 400 Bad Request\r\n{json}Content-Length: 100\r\n\r\n")).await;
+    let mut parts = 0;
+    while !pending.is_finished() && parts < 25 {
+        let_pass(Duration::from_millis(1_500)).await;
+        // The client may have closed the connection.
+        _ = asked.raw.stream.write_all(b" ").await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        parts += 1;
+    }
+    assert!((19..=21).contains(&parts), "{parts}");
+    let lost = undelivered(soon(pending).await.unwrap().unwrap_err());
+    assert_eq!((lost.kind, lost.status), (TransportFailureKind::Refused, Some(400)));
 }

@@ -263,6 +263,30 @@ fn a_refusal_whose_body_breaks_off_is_one() {
     assert_eq!((failure.status, failure.retry_after), (Some(503), Some("9".into())));
 }
 
+/// A host waits longer for the body of a refusal that may be a JSON-RPC error of the call.
+#[test]
+fn the_head_of_a_refusal_decides_unless_the_body_may_be_an_error() {
+    let challenge = ("WWW-Authenticate", "Bearer");
+    for (status, fields, is_decided) in [
+        (400, &[JSON][..], false),
+        (503, &[JSON], false),
+        (400, &[("Content-Type", "text/html")], true),
+        (401, &[JSON], true),
+        (403, &[JSON, challenge], true),
+        // The session is lost.
+        (404, &[JSON], true),
+    ] {
+        let mut side = Side::session(D);
+        let (_, sent) = side.asks("tools/list", "{}");
+        let reader = side.head(&sent, status, fields).unwrap();
+        assert_eq!((reader.is_decided(), reader.is_refusal()), (is_decided, true), "{status}");
+    }
+    let mut side = Side::session(D);
+    let (_, sent) = side.asks("tools/list", "{}");
+    let reader = side.head(&sent, 200, &[JSON]).unwrap();
+    assert_eq!((reader.is_decided(), reader.is_refusal()), (false, false));
+}
+
 /// Proves H-HTTP-215: the response to an accepted message arrives on the one stream. The body of its own response, which
 /// may break off or never end, does not matter.
 #[test]
