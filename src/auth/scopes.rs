@@ -52,11 +52,15 @@ impl Scopes {
 
     /// Whether the list contains this scope.
     pub fn contains(&self, scope: &str) -> bool {
-        self.iter().any(|known| known == scope)
+        self.iter().any(|known| {
+            work!(1);
+            known == scope
+        })
     }
 
     /// Whether the list contains every scope of `needed`. No scope implies another.
     pub fn covers(&self, needed: &Self) -> bool {
+        work!(self.0.len() + needed.0.len());
         let known: BTreeSet<&str> = self.iter().collect();
         needed.iter().all(|scope| known.contains(scope))
     }
@@ -72,7 +76,10 @@ impl<'a> FromIterator<&'a str> for Scopes {
     fn from_iter<T: IntoIterator<Item = &'a str>>(names: T) -> Self {
         // A server's list can be long, so duplicates are found with a set instead of a linear search.
         let mut known = BTreeSet::new();
-        let new = names.into_iter().filter(|name| is_scope(name) && known.insert(*name));
+        let new = names.into_iter().filter(|name| {
+            work!(1);
+            is_scope(name) && known.insert(*name)
+        });
         Self(new.map(ToOwned::to_owned).collect())
     }
 }

@@ -1,10 +1,12 @@
 //! Hostile inputs, and events in the most harmful order.
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, FetchPolicy, IssuerPlace, Redirected, Scopes, UrlError, WebUrl,
+    AuthorizationFailure, FetchPolicy, FetchPurpose, IssuerPlace, Redirected, Scopes, UrlError,
+    WebUrl,
 };
+use mcp_sansio::testing::WorkMeter;
 
-use crate::kit::{ISSUER, Lab, PRM_PLACE, config, tokens};
+use crate::kit::{ISSUER, Lab, PRM_PLACE, config, resource_metadata, server_metadata, tokens};
 
 /// Proves A-REF-08: a refresh that is under way does not restore the tokens of a user who has logged out.
 #[test]
@@ -75,6 +77,26 @@ fn a_very_long_list_of_scopes_is_read() {
     let scopes = Scopes::parse(&text.join(" "));
     assert_eq!(scopes.iter().count(), text.len());
     assert!(scopes.covers(&scopes.union(&scopes)));
+}
+
+/// A server grants very many scopes and challenges with all of them.
+#[test]
+fn very_many_challenged_scopes_are_compared_quickly() {
+    let names: Vec<String> = (0..4_000).map(|number| format!("s{number}")).collect();
+    let challenge = format!(r#"Bearer scope="{}""#, names.join(" "));
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser(&challenge);
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+    lab.authorizer.accepted(Some(1), None);
+    lab.refused(401, &challenge);
+    let meter = WorkMeter::start();
+    lab.discover(&resource_metadata(), &server_metadata());
+    // The challenged, the granted and the requested scopes, each a few times.
+    assert!((4_000..100_000).contains(&meter.steps()), "{} steps", meter.steps());
+    lab.claim(lab.saved.clone());
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
 }
 
 /// The output may go to a log, and a query may hold secrets.

@@ -77,15 +77,14 @@ impl Found {
     /// Scopes that were requested but not granted count: the server has accepted tokens without them. A refresh token
     /// proves `offline_access`, which some authorization servers omit from the granted scopes.
     pub(super) fn is_served_by_refresh(&self, grant: &Grant) -> bool {
-        let has = |scope: &str| {
-            scope == OFFLINE_ACCESS
-                || grant.granted.contains(scope)
-                || grant.requested.contains(scope)
+        let covers = |challenged: &Scopes| {
+            // Both sides may be long lists of a server, so they are compared as sets.
+            let known = grant.granted.union(&grant.requested).union(&Scopes::parse(OFFLINE_ACCESS));
+            known.covers(challenged)
         };
-        let challenged = self.attempt.challenged.as_ref();
         grant.refresh_token.is_some()
             && grant.resource == self.resource.name
-            && challenged.is_none_or(|scopes| scopes.iter().all(has))
+            && self.attempt.challenged.as_ref().is_none_or(covers)
     }
 }
 
