@@ -60,7 +60,9 @@ pub(super) fn variables_of<V: DeserializeOwned>(exchange: &Exchange) -> Result<V
 /// Returns the URI of the request.
 pub(super) fn uri_of(exchange: &Exchange) -> String {
     match &exchange.request().kind {
-        ClientRequest::ReadResource { uri } => uri.to_str().into_owned(),
+        ClientRequest::ReadResource { uri } | ClientRequest::Subscribe { uri } => {
+            uri.to_str().into_owned()
+        }
         _ => String::new(),
     }
 }

@@ -91,8 +91,15 @@ pub(crate) fn hidden_entries_do_not_exist<A: Adapter>() {
         let unknown = text(served.ask("resources/read", &read("test://unknown")));
         for uri in ["test://blob", "test://words/a", "test://numbers/1"] {
             assert_eq!(text(served.ask("resources/read", &read(uri))), unknown, "{uri}");
-            if revisions == RevisionSet::LEGACY {
-                assert_eq!(text(served.ask("resources/subscribe", &read(uri))), unknown, "{uri}");
+            for method in ["resources/read", "resources/subscribe"] {
+                if method == "resources/subscribe" && revisions != RevisionSet::LEGACY {
+                    continue;
+                }
+                let refused = served.ask(method, &read(uri));
+                let Err(CallFailure::PeerError(error)) = &refused else { panic!("{refused:?}") };
+                let data = error.data.as_ref().map(|data| data.as_json().to_owned());
+                assert_eq!(data, Some(read(uri).to_string()));
+                assert_eq!(text(refused), unknown, "{uri}");
             }
         }
         assert_eq!(text(served.ask("x/echo", &json!({}))), "-32601 method not found");
