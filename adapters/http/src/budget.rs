@@ -145,10 +145,13 @@ impl Share {
     }
 
     /// Wraps a body so that its bytes count until it is dropped. This never fails, because the body already exists.
+    ///
+    /// The response to a request of the reserve counts there as well: clients that do not read such responses fill the
+    /// reserve, and further requests are refused.
     pub(crate) fn lend(&self, body: Vec<u8>) -> Bytes {
         let (budget, bytes) = (self.budget.clone(), body.capacity());
-        budget.0.common.used.bytes().fetch_add(bytes, Ordering::Relaxed);
-        let share = Self { budget, bytes, is_of_reserve: false, is_large: true };
+        self.pool().used.bytes().fetch_add(bytes, Ordering::Relaxed);
+        let share = Self { budget, bytes, is_of_reserve: self.is_of_reserve, is_large: true };
         Bytes::from_owner(Lent { body, _share: share })
     }
 }
@@ -205,6 +208,25 @@ mod tests {
         budget.total().bytes().fetch_sub(5_000, Ordering::Relaxed);
         drop(large);
         assert_eq!((budget.0.reserve.used(), budget.0.common.used()), (0, 0));
+    }
+
+    /// A small request can have a large response. Clients that do not read theirs must not use the reserve again and again.
+    #[test]
+    fn unread_responses_to_small_requests_fill_the_reserve() {
+        let budget = Budget::new(1_600);
+        let mut large = budget.share();
+        large.grow(1_400).unwrap();
+        let respond = || {
+            let mut small = budget.share();
+            small.grow(50).map(|()| small.lend(vec![0; 120]))
+        };
+        let first = respond().unwrap();
+        assert_eq!((budget.0.reserve.used(), budget.0.common.used()), (120, 1_400));
+        let second = respond().unwrap();
+        assert!(respond().is_err());
+        drop((first, second));
+        assert_eq!((budget.0.reserve.used(), budget.0.common.used()), (0, 1_400));
+        respond().unwrap();
     }
 
     #[test]
