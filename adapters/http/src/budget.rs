@@ -4,11 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use mcp_sansio::http::Reply;
 use mcp_sansio_driver::KeptTotal;
 
 /// How many bytes a byte of a body counts: the bytes read, the handler's copy, its result, and the state of the connection.
 pub(crate) const BYTES_PER_BODY_BYTE: usize = 4;
+
+/// The assumed memory of a request besides its body, until its response ends: its head, its connection, its handler, its
+/// streams.
+const REQUEST_BYTES: usize = 8 << 10;
+
+/// The part of these bytes that is for the head. A longer head counts with the bytes beyond it.
+const USUAL_HEAD_BYTES: usize = 2 << 10;
 
 /// The limit on the bytes that an endpoint keeps. Clones share one budget.
 ///
@@ -52,8 +61,22 @@ impl Budget {
         Arc::clone(&self.0.common.used)
     }
 
+    /// Reserves the bytes of a request before its body is read.
+    ///
+    /// # Errors
+    ///
+    /// If the budget is exhausted: the [`Reply`] refuses the request.
+    pub(crate) fn request(&self, head: &Parts) -> Result<Share, Reply> {
+        let field = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+        let fields: usize = head.headers.iter().map(field).sum();
+        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        let mut share = self.share();
+        share.grow(REQUEST_BYTES + (fields + target).saturating_sub(USUAL_HEAD_BYTES))?;
+        Ok(share)
+    }
+
     /// Creates an empty share.
-    pub(crate) fn share(&self) -> Share {
+    fn share(&self) -> Share {
         Share { budget: self.clone(), bytes: 0, is_of_reserve: false, is_large: false }
     }
 }
@@ -177,6 +200,17 @@ impl AsRef<[u8]> for Lent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_head_counts() {
+        let budget = Budget::new(1 << 20);
+        let of = |length: usize| {
+            let request = hyper::Request::post("/mcp").header("x-more", "1".repeat(length));
+            let share = budget.request(&request.body(()).unwrap().into_parts().0).unwrap();
+            share.bytes
+        };
+        assert_eq!((of(2_000), of(50_000)), (8_192, 8_192 + 50_000 + 10 - 2_048));
+    }
 
     #[test]
     fn large_requests_leave_room_for_small_ones() {

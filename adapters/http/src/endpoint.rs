@@ -34,10 +34,6 @@ use crate::request_head::{fields, head};
 use crate::timekeeper::Timekeeper;
 use crate::unread::refused;
 
-/// The assumed memory of a request besides its body, until its response ends: its connection, its handler, its
-/// streams.
-const REQUEST_BYTES: usize = 8 << 10;
-
 /// An MCP server behind HTTP. Clones share one server.
 ///
 /// Its handler is notified of each connection ([`Handler::begin`]): a session is a connection, and so is each modern
@@ -63,7 +59,7 @@ pub(crate) struct Inner {
     numbers: AtomicU32,
     is_closing: AtomicBool,
     /// The bytes kept for all clients.
-    budget: Budget,
+    pub(crate) budget: Budget,
     pub(crate) timekeeper: Arc<Timekeeper>,
 }
 
@@ -232,7 +228,7 @@ impl Inner {
         let principal = source.principal;
         match admitted {
             Accepted::Post => {
-                let mut share = self.share()?;
+                let mut share = self.budget.request(parts)?;
                 let body = self.read(body, &mut share).await?;
                 self.permit_body(access.as_deref(), &body)?;
                 let mut scanned = ScannedFrame::new();
@@ -256,7 +252,7 @@ impl Inner {
                 if self.is_closing() {
                     return Err(RequestValidator::closing());
                 }
-                let share = self.share()?;
+                let share = self.budget.request(parts)?;
                 let response = wire.listen(last_event).map_err(|refusal| {
                     if wire.is_suspended() { RequestValidator::closing() } else { refusal }
                 })?;
@@ -277,13 +273,6 @@ impl Inner {
             }
             _ => Err(Reply::empty(501)),
         }
-    }
-
-    /// Reserves the bytes of a request before its body is read.
-    pub(crate) fn share(&self) -> Result<Share, Reply> {
-        let mut share = self.budget.share();
-        share.grow(REQUEST_BYTES)?;
-        Ok(share)
     }
 
     /// Validates the body of a POST, and returns its destination.

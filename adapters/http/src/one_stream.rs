@@ -135,7 +135,7 @@ impl Inner {
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
         let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
         let place = format!("{}?session={id}", paths.messages);
-        let share = self.share()?;
+        let share = self.budget.request(&parts)?;
         let now = self.clock.now();
         let (server, streams, response) =
             self.validator.one_stream(self.next_number(), id, place, now);
@@ -171,7 +171,7 @@ impl Inner {
         });
         let id = self.validator.admit_message(&head, session)?;
         let source = sender.of(self.options.identify.as_ref(), parts, access.as_deref())?;
-        let mut share = self.share()?;
+        let mut share = self.budget.request(parts)?;
         let body = self.read(body, &mut share).await?;
         self.permit_body(access.as_deref(), &body)?;
         let scanned = &mut ScannedFrame::new();

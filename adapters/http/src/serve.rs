@@ -255,10 +255,14 @@ pub(crate) async fn drive<C: GracefulConnection>(
     .await
 }
 
+/// The most bytes of the head of a request over HTTP/1.1. A longer one is refused with 431. It is also the size to which the
+/// buffer of a connection grows, which no budget counts.
+const HEAD_BYTES: usize = 64 << 10;
+
 pub(crate) fn builder() -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     // `Activity` limits the time of heads.
-    builder.http1().header_read_timeout(None);
+    builder.http1().header_read_timeout(None).max_buf_size(HEAD_BYTES);
     builder.http2().timer(TokioTimer::new());
     builder
 }

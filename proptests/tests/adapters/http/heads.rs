@@ -175,6 +175,18 @@ async fn there_are_only_so_many_header_fields() {
     }
 }
 
+/// The buffer of a head is in no budget, so it has a limit of its own.
+#[tokio::test]
+async fn a_head_has_at_most_64_kibibytes() {
+    let served = Served::new().await;
+    for (length, status) in [(60 << 10, "200"), (66 << 10, "431")] {
+        let mut raw = Raw::connect(served.address).await;
+        let more = format!("X-More: {}\r\n", "1".repeat(length));
+        raw.send(post(&(more + &modern_fields("echo")), &modern_body(1, "echo", ""))).await;
+        assert_eq!(raw.answer().await.status(), status);
+    }
+}
+
 /// A client that does not finish its head in time is disconnected, whether it has sent any bytes or not.
 #[tokio::test(start_paused = true)]
 async fn a_head_has_to_come_in_time() {
