@@ -12,7 +12,7 @@ use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 use crate::say::say;
 
 /// How long the end may take after the second interrupt.
-const MOMENT: Duration = Duration::from_secs(3);
+pub(crate) const MOMENT: Duration = Duration::from_secs(3);
 
 /// How long the server may take to end when another program ends this one.
 const LAST_WORDS: Duration = Duration::from_millis(500);

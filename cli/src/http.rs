@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{Client, ClientConfig};
@@ -10,13 +11,16 @@ use mcp_sansio_http::{
     Authorization, Authorized, Exchange, Handle, Handler, OpenError, Transport, connect_with,
     plain, tls,
 };
-use mcp_sansio_std::{Connection, ConnectionOptions, Handler as Blocking};
+use mcp_sansio_std::{Connection, ConnectionOptions, Handler as Blocking, Waiting};
 use tokio::runtime::{EnterGuard, Runtime};
+use tokio::time::timeout;
 
 use crate::answers::Answers;
 use crate::arguments::Arguments;
-use crate::ending::Ending;
+use crate::ending::{Ending, MOMENT};
 use crate::login;
+use crate::patience::Patience;
+use crate::say::say;
 
 /// Runs the blocking handler on separate threads, because some of its responses wait for the user.
 struct OnThreads(Arc<Answers>);
@@ -37,6 +41,9 @@ impl Handler<Client> for OnThreads {
     }
 }
 
+/// How long the end of the program waits for the tokens of a refresh.
+const SETTLED_WITHIN: Duration = Duration::from_secs(30);
+
 /// The runtime of a connection. Dropping it waits for nothing: the resolver of the system, for example, cannot be
 /// interrupted, and may take half a minute for a host that does not exist.
 pub(crate) struct Background(Option<Runtime>);
@@ -48,6 +55,26 @@ impl Background {
 
     fn enter(&self) -> Option<EnterGuard<'_>> {
         self.0.as_ref().map(Runtime::enter)
+    }
+
+    /// Waits until new tokens have arrived and are stored, at the end of the connection. Without them the next run would
+    /// need a login: the server has replaced the old refresh token. An interrupt ends the wait.
+    pub(crate) fn settle(&self, authorization: &Authorization, ending: &Ending) {
+        // No request waits for a login any more.
+        authorization.abandon();
+        let _entered = self.enter();
+        let _patience = Patience::with("the refresh of the login");
+        let was_interrupted = ending.was_interrupted();
+        let within = if was_interrupted { MOMENT } else { SETTLED_WITHIN };
+        let settled = async { timeout(within, authorization.settled()).await.is_ok() };
+        let is_settled = if was_interrupted {
+            Waiting::new(settled).wait()
+        } else {
+            ending.unless_interrupted(|| settled).unwrap_or(false)
+        };
+        if !is_settled {
+            say!("inspect: the login may not be remembered: its refresh has not ended");
+        }
     }
 }
 
@@ -98,8 +125,12 @@ pub(crate) fn connect(
     };
     let entered = runtime.enter();
     // A login takes as long as the user takes, so a Ctrl-C ends it at once.
-    let connected = ending.unless_interrupted(|| connecting).ok_or("interrupted")?;
+    let connected = ending.unless_interrupted(|| connecting);
     drop(entered);
+    if let (None | Some(Err(_)), Some(authorization)) = (&connected, &authorization) {
+        runtime.settle(authorization, ending);
+    }
+    let connected = connected.ok_or("interrupted")?;
     let connection = connected.map_err(|error| explain(url, &error))?;
     Ok(Opened { connection, authorization, runtime })
 }

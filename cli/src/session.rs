@@ -40,7 +40,7 @@ pub(crate) struct Session {
     /// The login to a server over HTTP.
     authorization: Option<Authorization>,
     /// The runtime of a connection over HTTP.
-    _runtime: Option<Background>,
+    runtime: Option<Background>,
 }
 
 impl Session {
@@ -59,7 +59,7 @@ impl Session {
                 let opened = http::connect(config, (url, headers), arguments, &ending, answers)?;
                 let session = Self::with(opened.connection, arguments, ending);
                 let (authorization, runtime) = (opened.authorization, Some(opened.runtime));
-                return Ok(Self { authorization, _runtime: runtime, ..session });
+                return Ok(Self { authorization, runtime, ..session });
             }
             Target::BuiltIn => {
                 // The command line was checked for this.
@@ -81,8 +81,8 @@ impl Session {
 
     const fn with(connection: Connection, arguments: &Arguments, ending: Arc<Ending>) -> Self {
         let (timeout, as_tasks) = (arguments.timeout, arguments.task);
-        let (authorization, _runtime) = (None, None);
-        Self { connection, timeout, as_tasks, ending, authorization, _runtime }
+        let (authorization, runtime) = (None, None);
+        Self { connection, timeout, as_tasks, ending, authorization, runtime }
     }
 
     /// Returns the server's description of itself.
@@ -253,6 +253,9 @@ impl Session {
     pub(crate) fn close(self, grace: Duration) {
         // The output is complete; the exit status of the server does not matter.
         _ = self.connection.close(grace).wait();
+        if let (Some(authorization), Some(runtime)) = (&self.authorization, &self.runtime) {
+            runtime.settle(authorization, &self.ending);
+        }
     }
 
     /// Calls time out only without progress.

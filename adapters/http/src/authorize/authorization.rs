@@ -70,6 +70,8 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the task that carries out effects.
     pub(super) wake: Notify,
+    /// Notified when the task has carried out all effects, and at its end.
+    idle: Notify,
     pub(super) host: Arc<dyn AuthorizationHost>,
     pub(super) storage: Arc<dyn TokenStorage>,
     /// Set once the stored state has been read.
@@ -87,6 +89,8 @@ pub(super) struct State {
     stopped: Option<StoppedClock>,
     /// The task that carries out effects.
     task: Option<JoinHandle<()>>,
+    /// Whether the task may have effects to carry out: set by each input, cleared when none is left.
+    may_have_effects: bool,
     /// The listener for the redirect of the browser.
     pub(super) listener: Option<Listener>,
 }
@@ -100,11 +104,13 @@ impl Authorization {
             requests: 0,
             stopped: None,
             task: None,
+            may_have_effects: false,
             listener: None,
         };
         let shared = Shared {
             state: Mutex::new(state),
             wake: Notify::new(),
+            idle: Notify::new(),
             host: Arc::new(host),
             storage: Arc::new(MemoryStorage::new()),
             loaded: OnceCell::new(),
@@ -155,6 +161,37 @@ impl Authorization {
         self.handle.shared.lock().authorizer.stage()
     }
 
+    /// Waits until no refresh, token request or registration is in progress, and until every new state is stored.
+    ///
+    /// A program that ends calls this before it ends the runtime: an authorization server does not send tokens again.
+    /// [Abandon](Self::abandon) a login first, because a login in progress may continue at any time. This future has
+    /// no time limit of its own; a request to an authorization server and a storage have theirs, about a minute.
+    pub async fn settled(&self) {
+        loop {
+            let idle = self.handle.shared.idle.notified();
+            if self.is_settled() {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        let state = self.handle.shared.lock();
+        // Without the task, nothing is carried out any more.
+        let is_over = state.task.as_ref().is_none_or(JoinHandle::is_finished);
+        // A refresh locks the storage and signs before its request.
+        let awaits_tokens = matches!(
+            state.authorizer.stage(),
+            Stage::Claiming
+                | Stage::Signing
+                | Stage::Refreshing
+                | Stage::RequestingToken
+                | Stage::Registering
+        );
+        is_over || !(state.may_have_effects || awaits_tokens)
+    }
+
     /// Returns the granted scopes, or `None` if there is no token.
     pub fn granted(&self) -> Option<mcp_sansio::auth::Scopes> {
         self.handle.shared.lock().authorizer.granted().cloned()
@@ -200,6 +237,7 @@ impl Shared {
     /// Calls a function with the authorizer, and wakes the task that carries out its effects.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
         let mut state = self.lock();
+        state.may_have_effects = true;
         let outcome = act(&mut state.authorizer, token_time::now(&self.clock));
         let stage = state.authorizer.stage();
         let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
@@ -227,7 +265,11 @@ impl Shared {
     /// Fails all waiting requests and ends a login in progress, because no more effects are carried out.
     pub(super) fn stopped(&self) {
         self.with(Authorizer::abandoned);
-        self.lock().waiting.clear();
+        let mut state = self.lock();
+        state.waiting.clear();
+        state.task = None;
+        drop(state);
+        self.idle.notify_waiters();
     }
 
     fn restore(&self, saved: Option<Saved>) {
@@ -240,17 +282,23 @@ impl Shared {
     /// read: both are read under one lock. Releases of waiting requests are carried out here.
     pub(super) fn next_effect(&self) -> (Option<Effect>, Stage) {
         let mut state = self.lock();
-        loop {
-            match state.authorizer.poll_effect() {
-                Some(Effect::Release { request, verdict }) => {
+        while let Some(effect) = state.authorizer.poll_effect() {
+            match effect {
+                Effect::Release { request, verdict } => {
                     if let Some(sender) = state.waiting.remove(&request) {
                         // The request may no longer wait.
                         _ = sender.send(verdict);
                     }
                 }
-                effect => return (effect, state.authorizer.stage()),
+                effect => return (Some(effect), state.authorizer.stage()),
             }
         }
+        // The task asks for the next effect only after it has carried out the last one.
+        state.may_have_effects = false;
+        let stage = state.authorizer.stage();
+        drop(state);
+        self.idle.notify_waiters();
+        (None, stage)
     }
 
     /// Returns the time of the authorizer's next timeout.
