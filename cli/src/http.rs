@@ -16,7 +16,6 @@ use tokio::runtime::{EnterGuard, Runtime};
 use tokio::time::timeout;
 
 use crate::answers::Answers;
-use crate::arguments::Arguments;
 use crate::ending::{Ending, MOMENT};
 use crate::login;
 use crate::patience::Patience;
@@ -97,7 +96,7 @@ pub(crate) struct Opened {
 pub(crate) fn connect(
     config: ClientConfig,
     (url, headers): (&str, &[(String, String)]),
-    arguments: &Arguments,
+    authorization: Option<Authorization>,
     ending: &Ending,
     answers: Answers,
 ) -> Result<Opened, String> {
@@ -107,7 +106,6 @@ pub(crate) fn connect(
     }
     let runtime = Background::new().map_err(|error| error.to_string())?;
     let answers = OnThreads(Arc::new(answers));
-    let authorization = arguments.login.authorization(url, headers)?;
     // Loaded before the first request: a login may lead to `https` servers from any URL.
     let tls = match tls() {
         Err(error) if url.starts_with("https://") => {

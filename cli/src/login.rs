@@ -3,6 +3,7 @@
 use std::env;
 use std::error::Error;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -104,7 +105,7 @@ impl LoginOptions {
         }
         config.scopes = self.scopes.iter().fold(Scopes::none(), |all, more| all.union(more));
         let remembered = Remembered::of(config.server());
-        let terminal = Terminal { opens_browser: !self.no_browser, remembered: remembered.clone() };
+        let terminal = Terminal::new(!self.no_browser, remembered.clone());
         Ok(Some(Authorization::new(config, terminal).storage(remembered)))
     }
 }
@@ -133,9 +134,34 @@ fn scopes(text: &str) -> Result<Scopes, String> {
 }
 
 /// The user at a terminal, with a browser.
-struct Terminal {
+pub(crate) struct Terminal {
     opens_browser: bool,
     remembered: Remembered,
+}
+
+impl Terminal {
+    pub(crate) const fn new(opens_browser: bool, remembered: Remembered) -> Self {
+        Self { opens_browser, remembered }
+    }
+}
+
+/// The number of requests that must not ask the user to log in.
+static QUIET_REQUESTS: AtomicUsize = AtomicUsize::new(0);
+
+/// A request that fails if it needs a login, until this is dropped.
+pub(crate) struct QuietRequest(());
+
+impl Drop for QuietRequest {
+    fn drop(&mut self) {
+        QUIET_REQUESTS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Abandons each login instead of showing it to the user, for a request that the user has not made: the completion of a
+/// word opens no browser.
+pub(crate) fn asking_nobody() -> QuietRequest {
+    QUIET_REQUESTS.fetch_add(1, Ordering::Relaxed);
+    QuietRequest(())
 }
 
 /// The interval at which to check whether the user is done.
@@ -148,6 +174,13 @@ impl AuthorizationHost for Terminal {
         authorization: &'a Authorization,
     ) -> HostFuture<'a, ()> {
         Box::pin(async move {
+            if 0 < QUIET_REQUESTS.load(Ordering::Relaxed) {
+                return authorization.abandon();
+            }
+            if authorization.stage() != Stage::AwaitingUser {
+                // The login was abandoned in the meantime.
+                return;
+            }
             // The wait is for the user and not for the server.
             let _silence = Patience::silence();
             let url = url.as_str();

@@ -56,7 +56,8 @@ impl Session {
         let _patience = Patience::with(opening(arguments.revision));
         let connection = match target {
             Target::Url { url, headers } => {
-                let opened = http::connect(config, (url, headers), arguments, &ending, answers)?;
+                let login = arguments.login.authorization(url, headers)?;
+                let opened = http::connect(config, (url, headers), login, &ending, answers)?;
                 let session = Self::with(opened.connection, arguments, ending);
                 let (authorization, runtime) = (opened.authorization, Some(opened.runtime));
                 return Ok(Self { authorization, runtime, ..session });
@@ -142,14 +143,20 @@ impl Session {
         self.call_with::<M>(params, options).map_err(|failure| failed(M::NAME, &failure))
     }
 
-    /// Calls a method and prints nothing. The call is cancelled after `patience`.
+    /// Calls a method and prints nothing. The call is cancelled after `patience`, and fails if it needs a login.
     pub(crate) fn ask_quietly<M: Method>(
         &self,
         params: &M::Params<'_>,
         patience: Duration,
     ) -> Result<Reply, CallFailure> {
-        let options = CallOptions::new().total(Timeout::After(patience));
-        Waiting::new(self.connection.handle().call_method(M::NAME, params, options)).wait()
+        let _without_login = login::asking_nobody();
+        let call = self.connection.handle().call_method(M::NAME, params, CallOptions::new());
+        // A timeout of the call is not enough: it stops while a login waits for the user.
+        call.wait_timeout(patience).unwrap_or_else(|call| {
+            drop(call);
+            self.authorization.iter().for_each(Authorization::abandon);
+            Err(CallFailure::Cancelled)
+        })
     }
 
     /// Calls a tool from any thread, and prints nothing. A result that reports an error is a failure.
@@ -355,3 +362,7 @@ fn explain(error: &OpenError, program: &str, server_output: &ServerOutput) -> St
     };
     format!("{program}: {error}{hint}")
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;
