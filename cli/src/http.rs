@@ -48,8 +48,14 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(30);
 pub(crate) struct Background(Option<Runtime>);
 
 impl Background {
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(Some(Runtime::new()?)))
+    }
+
+    /// Runs a future to its end, and then waits for nothing else.
+    pub(crate) fn block_on<T>(self, work: impl Future<Output = T> + Send) -> T {
+        let _entered = self.enter();
+        Waiting::new(work).wait()
     }
 
     fn enter(&self) -> Option<EnterGuard<'_>> {
@@ -176,8 +182,9 @@ pub(crate) fn without_secrets(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
     use std::thread;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 
@@ -191,5 +198,18 @@ mod tests {
         let began = Instant::now();
         drop(runtime);
         assert!(began.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_proxy_does_not_wait_for_the_resolver() {
+        let (done, ended) = channel();
+        thread::spawn(move || {
+            let runtime = Background::new().unwrap();
+            runtime.block_on(async {
+                tokio::task::spawn_blocking(|| thread::sleep(Duration::from_secs(3600)));
+            });
+            done.send(()).unwrap();
+        });
+        ended.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 }

@@ -19,6 +19,28 @@ const LONGEST: usize = 64 << 20;
 /// The time in which signals count as one.
 const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
+/// Counts signals. Some programs send a signal to the process and to its group.
+#[derive(Default)]
+pub(crate) struct Signals(Mutex<Option<Instant>>);
+
+/// A signal among the others.
+pub(crate) enum Counted {
+    First,
+    /// It counts as one with the signal before it.
+    WithLast,
+    Another,
+}
+
+impl Signals {
+    pub(crate) fn count(&self) -> Counted {
+        match lock(&self.0).replace(Instant::now()) {
+            None => Counted::First,
+            Some(last) if last.elapsed() < ONE_SIGNAL => Counted::WithLast,
+            Some(_) => Counted::Another,
+        }
+    }
+}
+
 /// The server, until it is ended.
 enum Server {
     /// The function that starts the server has the lock.
@@ -174,13 +196,12 @@ impl Lines<'_> {
 /// At the first signal the server is ended, at the second one this process.
 fn end_on_signals(input: &Arc<Mutex<Option<ChildStdin>>>, server: &Arc<Mutex<Server>>) {
     let (input, server) = (Arc::clone(input), Arc::clone(server));
-    let first = Mutex::new(None::<Instant>);
+    let signals = Signals::default();
     let installed = ctrlc::set_handler(move || {
-        match lock(&first).replace(Instant::now()) {
-            None => {}
-            // Some programs send a signal to the process and to its group.
-            Some(last) if last.elapsed() < ONE_SIGNAL => return,
-            Some(_) => std::process::exit(130),
+        match signals.count() {
+            Counted::First => {}
+            Counted::WithLast => return,
+            Counted::Another => std::process::exit(130),
         }
         close(&input);
         let server = Arc::clone(&server);

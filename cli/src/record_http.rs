@@ -22,7 +22,8 @@ use mcp_sansio_http::{Transport, plain, tls};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use crate::http::without_secrets;
+use crate::http::{Background, without_secrets};
+use crate::record::{Counted, Signals};
 use crate::recording::{Recorder, Sender};
 use crate::say::say;
 
@@ -61,9 +62,8 @@ pub(crate) fn proxy(
         fields.append(name, value);
     }
     let stopped = Arc::new(Notify::new());
-    let stop = Arc::clone(&stopped);
-    ctrlc::set_handler(move || stop.notify_one()).map_err(|error| error.to_string())?;
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    stop_on_signals(&stopped)?;
+    let runtime = Background::new().map_err(|error| error.to_string())?;
     // The query may hold a key, which is added to the requests of the host.
     let path = target.path().to_owned();
     let is_plain = scheme == Scheme::HTTP;
@@ -87,6 +87,17 @@ pub(crate) fn proxy(
         io::Result::Ok(())
     };
     runtime.block_on(serve).map_err(|error| format!("{listen}: {error}"))
+}
+
+/// At the first signal the proxy stops, at the second one this process exits.
+fn stop_on_signals(stopped: &Arc<Notify>) -> Result<(), String> {
+    let (stop, signals) = (Arc::clone(stopped), Signals::default());
+    let handler = move || match signals.count() {
+        Counted::First => stop.notify_one(),
+        Counted::WithLast => {}
+        Counted::Another => std::process::exit(130),
+    };
+    ctrlc::set_handler(handler).map_err(|error| error.to_string())
 }
 
 /// Returns the parts of the URL of a server.
