@@ -3,12 +3,14 @@
 use std::io::{self, Read, Write};
 use std::mem;
 use std::process::{ChildStdin, ChildStdout, ExitStatus};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_sansio_std::{Process, ProcessOptions, Sleeps, Waiting};
+use mcp_sansio_std::{KillSwitch, Process, ProcessOptions, Sleeps, Waiting};
 
+use crate::ending::MOMENT;
 use crate::recording::{Recorder, Sender};
 use crate::say::say;
 use crate::target::Program;
@@ -87,9 +89,11 @@ fn start(
 ) -> io::Result<ChildStdout> {
     // Locked until the server has started: an earlier signal ends it as soon as it has.
     let (mut shared_input, mut shared_server) = (lock(input), lock(server));
-    end_on_signals(input, server);
+    let kill_switch = KillSwitch::default();
+    end_on_signals(input, server, &kill_switch);
     let options = ProcessOptions::default();
-    let (process, input, output) = Process::spawn(&mut program.command(), options)?;
+    let (mut process, input, output) = Process::spawn(&mut program.command(), options)?;
+    process.set_kill_switch(&kill_switch);
     *shared_input = Some(input);
     *shared_server = Server::Running(Box::new(process));
     Ok(output)
@@ -193,19 +197,33 @@ impl Lines<'_> {
     }
 }
 
-/// At the first signal the server is ended, at the second one this process.
-fn end_on_signals(input: &Arc<Mutex<Option<ChildStdin>>>, server: &Arc<Mutex<Server>>) {
-    let (input, server) = (Arc::clone(input), Arc::clone(server));
+/// At the first signal the server is ended, at the second one it is killed and this process exits.
+fn end_on_signals(
+    input: &Arc<Mutex<Option<ChildStdin>>>,
+    server: &Arc<Mutex<Server>>,
+    kill_switch: &KillSwitch,
+) {
+    let (input, server, kill_switch) = (Arc::clone(input), Arc::clone(server), kill_switch.clone());
     let signals = Signals::default();
-    let installed = ctrlc::set_handler(move || {
-        match signals.count() {
-            Counted::First => {}
-            Counted::WithLast => return,
-            Counted::Another => std::process::exit(130),
+    let installed = ctrlc::set_handler(move || match signals.count() {
+        Counted::First => {
+            close(&input);
+            let server = Arc::clone(&server);
+            thread::spawn(move || end(&server));
         }
-        close(&input);
-        let server = Arc::clone(&server);
-        thread::spawn(move || end(&server));
+        Counted::WithLast => {}
+        Counted::Another => {
+            kill_switch.pull();
+            // The server leads its own process group, and would go on. The thread of the first signal has its lock until
+            // it is killed.
+            let (server, (killed, is_killed)) = (Arc::clone(&server), channel());
+            thread::spawn(move || {
+                _ = end(&server);
+                _ = killed.send(());
+            });
+            _ = is_killed.recv_timeout(MOMENT);
+            std::process::exit(130);
+        }
     });
     if let Err(error) = installed {
         say!("inspect: a signal may leave the server running: {error}");
