@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use kit::*;
@@ -19,7 +19,7 @@ use mcp_sansio::{ClientConfig, Era, Revision};
 use mcp_sansio_gateway::config::{UpstreamConfig, UpstreamTransport};
 use mcp_sansio_gateway::{Connect, ConnectFuture, UpstreamHandler};
 use mcp_sansio_http::{Endpoint, InMemory, SendError, Transport, connect_with};
-use mcp_sansio_tokio::ConnectionOptions;
+use mcp_sansio_tokio::{CallFailure, ConnectionOptions};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -32,6 +32,8 @@ struct Url {
     client: Arc<Mutex<Client>>,
     /// Where requests of sessions get 404, once there is a server without sessions.
     gone: Arc<Mutex<Option<Client>>>,
+    /// The status with which each request is refused.
+    refusal: Arc<Mutex<Option<StatusCode>>>,
 }
 
 fn client_of(server: &Fake) -> Client {
@@ -41,7 +43,13 @@ fn client_of(server: &Fake) -> Client {
 
 impl Url {
     fn of(server: &Fake) -> Self {
-        Self { client: Arc::new(Mutex::new(client_of(server))), gone: Arc::default() }
+        let client = Arc::new(Mutex::new(client_of(server)));
+        Self { client, gone: Arc::default(), refusal: Arc::default() }
+    }
+
+    /// Refuses each request with this status and an error of JSON-RPC.
+    fn refuse(&self, status: Option<StatusCode>) {
+        *self.refusal.lock().unwrap() = status;
     }
 
     fn replace(&self, server: &Fake, era: Era) {
@@ -58,6 +66,13 @@ impl Transport for Url {
         if request.headers().contains_key("mcp-session-id") {
             let gone = self.gone.lock().unwrap().clone();
             client = gone.unwrap_or(client);
+        }
+        let refusal = *self.refusal.lock().unwrap();
+        if let Some(status) = refusal {
+            // It knows no request without a session.
+            let mut response = client_of(&Fake::legacy("refusing")).send(request).await?;
+            *response.status_mut() = status;
+            return Ok(response);
         }
         client.send(request).await
     }
@@ -110,4 +125,45 @@ async fn a_server_of_the_same_era_keeps_its_connection() {
         sleep(Duration::from_secs(5)).await;
     }
     assert_eq!(gateway.status().upstreams[0].connected, 1);
+}
+
+/// A server that is busy says so with errors of JSON-RPC.
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_keeps_its_connection() {
+    let server = Fake::modern("one");
+    let url = Url::of(&server);
+    let transport = UpstreamTransport::Custom(Arc::new(url.clone()));
+    let gateway = start_with(vec![UpstreamConfig::new("one", transport)]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    for status in [408, 429, 500, 503] {
+        url.refuse(Some(StatusCode::from_u16(status).unwrap()));
+        let refused = client.call("one__whoami", json!({})).await.unwrap_err();
+        assert!(matches!(refused, CallFailure::PeerError(_)), "{refused}");
+        sleep(Duration::from_secs(10)).await;
+        url.refuse(None);
+        assert_eq!(client.call("one__whoami", json!({})).await.unwrap(), "one");
+        // The next failure is a reason to ask again.
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(gateway.status().upstreams[0].connected, 1, "{status}");
+    }
+}
+
+/// The calls in progress at a server that is replaced are not lost with the connection.
+#[tokio::test(start_paused = true)]
+async fn calls_in_progress_outlive_the_change_of_the_era() {
+    let url = Url::of(&Fake::modern("one"));
+    let transport = UpstreamTransport::Custom(Arc::new(url.clone()));
+    let gateway = start_with(vec![UpstreamConfig::new("one", transport)]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    let meanwhile = async {
+        settle().await;
+        url.replace(&Fake::legacy("one"), Era::Legacy);
+        _ = client.call("one__whoami", json!({})).await;
+        sleep(Duration::from_secs(10)).await;
+        let status = gateway.status().upstreams[0].revision;
+        assert_eq!(status, Some(Revision::V2025_11_25.name()));
+    };
+    let slow = client.call("one__slow", json!({"label": "x", "ms": 30_000}));
+    let (slow, ()) = tokio::join!(slow, meanwhile);
+    assert_eq!(slow.unwrap(), "one x");
 }

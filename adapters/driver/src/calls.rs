@@ -31,8 +31,13 @@ pub(crate) struct Entry {
 
 /// The end of a call.
 pub(crate) enum End {
-    /// An outcome, with the pages before it and whether the list has changed in the meantime.
-    Outcome { outcome: Outcome<'static>, pages: Vec<Raw<'static>>, stale: bool },
+    /// An outcome, with the pages before it, whether the list has changed in the meantime, and the HTTP status of a refusal.
+    Outcome {
+        outcome: Outcome<'static>,
+        pages: Vec<Raw<'static>>,
+        stale: bool,
+        status: Option<u16>,
+    },
     /// Cancelled on this side: by its id, or together with its parent request.
     Cancelled,
 }
@@ -86,11 +91,11 @@ impl Calls {
         &mut self,
         call: CallId,
         outcome: Outcome<'static>,
-        stale: bool,
+        (stale, status): (bool, Option<u16>),
     ) -> Option<Waker> {
         let entry = self.calls.get_mut(&call)?;
         let pages = std::mem::take(&mut entry.pages);
-        entry.end = Some(End::Outcome { outcome, pages, stale });
+        entry.end = Some(End::Outcome { outcome, pages, stale, status });
         entry.waker.take()
     }
 
@@ -210,7 +215,7 @@ mod tests {
         calls.restart(call);
         calls.page(call, page("2"));
         calls.page(call, page("3"));
-        assert!(calls.end(call, Outcome::NotSent, true).is_none());
+        assert!(calls.end(call, Outcome::NotSent, (true, None)).is_none());
         let Poll::Ready(Some(End::Outcome { pages, stale, .. })) = calls.poll_end(call, &mut None)
         else {
             panic!("the call has ended")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Str;
 use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
@@ -216,7 +217,8 @@ impl<M: Machine> Wire<M> {
             DriverEvent::Restarted(restarted) => state.calls.restart(restarted.call),
             DriverEvent::Ended(ended) => {
                 trace::call_ended(&mut state.after, ended.call, &ended.outcome);
-                let waker = state.calls.end(ended.call, ended.outcome, ended.stale);
+                let CallEnded { call, outcome, stale, status, .. } = ended;
+                let waker = state.calls.end(call, outcome, (stale, status));
                 state.after.wake(waker);
             }
             DriverEvent::TaskAnswer(answer) => self.task_answered(&answer),

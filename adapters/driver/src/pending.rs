@@ -120,6 +120,8 @@ impl<C> fmt::Debug for Reply<C> {
 pub struct PendingCall<M: Machine = Client, C = ByName> {
     /// The call, until its end has been returned.
     made: Option<Result<CallId, CallError>>,
+    /// The HTTP status of the refusal, once the call has ended with one.
+    status: Option<u16>,
     handle: Handle<M>,
     span: CallSpan,
     method: PhantomData<fn() -> C>,
@@ -136,12 +138,21 @@ impl<M: Machine, C> PendingCall<M, C> {
         made: Result<CallId, CallError>,
         handle: &Handle<M>,
     ) -> Self {
-        Self { made: Some(made), handle: handle.clone(), span, method: PhantomData }
+        Self { made: Some(made), status: None, handle: handle.clone(), span, method: PhantomData }
     }
 
     /// Returns the id of this call in events, or an error if the call was not made. `None` once the call has ended.
     pub const fn id(&self) -> Option<Result<CallId, CallError>> {
         self.made
+    }
+
+    /// Returns the HTTP status with which the server has refused the call, after the call was polled by reference to its
+    /// end. `None` before, without a refusal, and without HTTP.
+    ///
+    /// A server can refuse a call with any status and an error of JSON-RPC, which is [`CallFailure::PeerError`]. The
+    /// status tells whether another attempt may succeed.
+    pub const fn http_status(&self) -> Option<u16> {
+        self.status
     }
 
     /// Blocks the current thread until the call has ended.
@@ -261,10 +272,11 @@ impl<M: Machine, C> PendingCall<M, C> {
         let end = ready!(polled);
         self.made = None;
         Poll::Ready(match end {
-            Some(End::Outcome { outcome: Outcome::Truncated { stop, last }, pages, stale }) => {
-                Ok(Ended { result: last, pages, stale, cut: Some(stop) })
-            }
-            Some(End::Outcome { outcome, pages, stale }) => {
+            Some(End::Outcome {
+                outcome: Outcome::Truncated { stop, last }, pages, stale, ..
+            }) => Ok(Ended { result: last, pages, stale, cut: Some(stop) }),
+            Some(End::Outcome { outcome, pages, stale, status }) => {
+                self.status = status;
                 result_of(outcome).map(|result| Ended { result, pages, stale, cut: None })
             }
             Some(End::Cancelled) => Err(CallFailure::Cancelled),

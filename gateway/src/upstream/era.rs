@@ -1,5 +1,6 @@
 //! Finds out whether the server at a URL is still of the era that was negotiated: another release may have replaced it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::call::Timeout;
@@ -25,6 +26,23 @@ const TRUST: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Upstream {
+    /// Closes a connection that takes no new calls: once the calls in progress have ended, at the latest after the time of
+    /// a call.
+    pub(super) fn retire(&self, link: Arc<Link>) {
+        let (grace, mut stopped) = (self.config.call_timeout, self.stop.subscribe());
+        // The server is removed from the configuration, or the gateway ends.
+        let stop = async move {
+            let stop = stopped.wait_for(Option::is_some).await;
+            stop.map_or(Duration::ZERO, |stop| stop.unwrap_or_default())
+        };
+        tokio::spawn(async move {
+            tokio::select! {
+                () = link.close(grace) => {}
+                grace = stop => link.close(grace).await,
+            }
+        });
+    }
+
     /// Waits until the server of a modern connection does not serve that era any more. Returns the problem.
     ///
     /// A server with sessions refuses a session that it does not know, and the connection negotiates again by itself. A
@@ -51,13 +69,17 @@ impl Upstream {
 /// Whether a server refuses `server/discover`, which every modern server has.
 async fn refuses_discovery(link: &Link) -> bool {
     let options = CallOptions::new().total(Timeout::After(PATIENCE));
-    let asked = link.handle().call_method(Discover::NAME, &Json(json!({})), options);
-    match asked.await {
+    let mut asked = link.handle().call_method(Discover::NAME, &Json(json!({})), options);
+    let outcome = (&mut asked).await;
+    // A server of any era can be busy, or refuse the credentials of the gateway.
+    let is_about_request = |status| matches!(status, 400 | 404 | 405 | 406 | 415);
+    match outcome {
         // Such an error is a failure of a server that knows the method.
-        Err(CallFailure::PeerError(error)) => error.code != ErrorCode::INTERNAL_ERROR,
-        Err(CallFailure::TransportFailed(failure)) => {
-            matches!(failure.status, Some(400 | 404 | 405 | 406 | 415))
+        Err(CallFailure::PeerError(error)) => {
+            error.code != ErrorCode::INTERNAL_ERROR
+                && asked.http_status().is_none_or(is_about_request)
         }
+        Err(CallFailure::TransportFailed(failure)) => failure.status.is_some_and(is_about_request),
         _ => false,
     }
 }

@@ -112,7 +112,7 @@ impl Upstream {
             problem = self.era_changed(link) => problem,
         };
         self.shared.set(LinkState::Connecting);
-        link.close(Duration::ZERO).await;
+        self.retire(Arc::clone(link));
         problem
     }
 
