@@ -16,9 +16,9 @@ use hyper_util::rt::TokioExecutor;
 use kit::*;
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{ClientConfig, Era, Revision};
-use mcp_sansio_gateway::config::{UpstreamConfig, UpstreamTransport};
+use mcp_sansio_gateway::config::{Sharing, UpstreamConfig, UpstreamTransport};
 use mcp_sansio_gateway::{Connect, ConnectFuture, UpstreamHandler};
-use mcp_sansio_http::{Endpoint, InMemory, SendError, Transport, connect_with};
+use mcp_sansio_http::{Endpoint, EndpointOptions, InMemory, SendError, Transport, connect_with};
 use mcp_sansio_tokio::{CallFailure, ConnectionOptions};
 use serde_json::json;
 use tokio::time::sleep;
@@ -32,6 +32,8 @@ struct Url {
     client: Arc<Mutex<Client>>,
     /// Where requests of sessions get 404, once there is a server without sessions.
     gone: Arc<Mutex<Option<Client>>>,
+    /// Where requests of sessions go, if not to the same server.
+    sessions: Arc<Mutex<Option<Client>>>,
     /// The status with which each request is refused.
     refusal: Arc<Mutex<Option<StatusCode>>>,
 }
@@ -44,7 +46,7 @@ fn client_of(server: &Fake) -> Client {
 impl Url {
     fn of(server: &Fake) -> Self {
         let client = Arc::new(Mutex::new(client_of(server)));
-        Self { client, gone: Arc::default(), refusal: Arc::default() }
+        Self { client, gone: Arc::default(), sessions: Arc::default(), refusal: Arc::default() }
     }
 
     /// Refuses each request with this status and an error of JSON-RPC.
@@ -65,7 +67,8 @@ impl Transport for Url {
         let mut client = self.client.lock().unwrap().clone();
         if request.headers().contains_key("mcp-session-id") {
             let gone = self.gone.lock().unwrap().clone();
-            client = gone.unwrap_or(client);
+            let sessions = self.sessions.lock().unwrap().clone();
+            client = gone.or(sessions).unwrap_or(client);
         }
         let refusal = *self.refusal.lock().unwrap();
         if let Some(status) = refusal {
@@ -166,4 +169,34 @@ async fn calls_in_progress_outlive_the_change_of_the_era() {
     let slow = client.call("one__slow", json!({"label": "x", "ms": 30_000}));
     let (slow, ()) = tokio::join!(slow, meanwhile);
     assert_eq!(slow.unwrap(), "one x");
+}
+
+/// Clients with connections of their own get one of the new era as well.
+#[tokio::test(start_paused = true)]
+async fn the_connection_of_a_client_is_negotiated_again() {
+    let url = Url::of(&Fake::legacy("one"));
+    let transport = UpstreamTransport::Custom(Arc::new(url.clone()));
+    let mut config = UpstreamConfig::new("one", transport);
+    config.sharing = Sharing::PerClient { most: 2, idle: Duration::from_secs(600) };
+    let gateway = start_with(vec![config]).await;
+    settle().await;
+    // The session of all clients goes on. The new release serves everything else.
+    let first = url.client.lock().unwrap().clone();
+    *url.sessions.lock().unwrap() = Some(first);
+    url.replace(&Fake::modern("one"), Era::Legacy);
+    let mut options = EndpointOptions::new();
+    options.connection = gateway.connection_options();
+    let endpoint = Endpoint::with(gateway.server_config(), options, gateway.clone());
+    let client = Peer::over_http(&endpoint, Revision::V2025_11_25, ("x-any", "1"), "c").await;
+    let ask = || client.call("one__whoami", json!({}));
+    assert_eq!(ask().await.unwrap(), "one");
+    let sessions = || gateway.status().upstreams[0].client_sessions;
+    assert_eq!(sessions(), 1);
+    // The release is taken back.
+    *url.sessions.lock().unwrap() = None;
+    url.replace(&Fake::legacy("one"), Era::Legacy);
+    ask().await.unwrap_err();
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(ask().await.unwrap(), "one");
+    assert_eq!(sessions(), 1);
 }

@@ -42,25 +42,36 @@ impl Upstream {
             }
         });
     }
+}
 
-    /// Waits until the server of a modern connection does not serve that era any more. Returns the problem.
-    ///
-    /// A server with sessions refuses a session that it does not know, and the connection negotiates again by itself. A
-    /// modern request carries no session, so a server of the legacy era just refuses each of them.
-    pub(super) async fn era_changed(&self, link: &Link) -> String {
-        if link.has_session() || matches!(self.config.transport, UpstreamTransport::Command(_)) {
+/// Waits until the server of a modern connection does not serve that era any more. Returns the problem; `None` if the link was
+/// dropped in the meantime, because a long wait does not keep it.
+///
+/// A server with sessions refuses a session that it does not know, and the connection negotiates again by itself. A
+/// modern request carries no session, so a server of the legacy era just refuses each of them.
+pub(super) fn era_changed(
+    transport: &UpstreamTransport,
+    link: &Arc<Link>,
+) -> impl Future<Output = Option<String>> + Send + use<> {
+    let cannot_change = link.has_session() || matches!(transport, UpstreamTransport::Command(_));
+    let (doubts, link) = (link.doubts(), Arc::downgrade(link));
+    async move {
+        if cannot_change {
             std::future::pending::<()>().await;
         }
         loop {
-            link.doubted().await;
+            doubts.notified().await;
+            let open = link.upgrade()?;
             let mut refusals = 0;
-            while refuses_discovery(link).await {
+            while refuses_discovery(&open).await {
                 refusals += 1;
                 if refusals == MOST_REFUSALS {
-                    return format!("the server does not serve {} any more", link.revision());
+                    let revision = open.revision();
+                    return Some(format!("the server does not serve {revision} any more"));
                 }
                 tokio::time::sleep(PAUSE).await;
             }
+            drop(open);
             tokio::time::sleep(TRUST).await;
         }
     }

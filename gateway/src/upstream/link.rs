@@ -28,7 +28,7 @@ pub(crate) struct Link {
     revision: Revision,
     decides_about_tasks: bool,
     /// Notified when a failure is a reason to ask the server for its era.
-    doubts: Notify,
+    doubts: Arc<Notify>,
     /// The connection, until it is closed.
     connection: Mutex<Option<Connection>>,
 }
@@ -51,7 +51,7 @@ impl Link {
             table,
             revision: terms.revision,
             decides_about_tasks: terms.decides_about_tasks,
-            doubts: Notify::new(),
+            doubts: Arc::default(),
             connection: Mutex::new(Some(connection)),
         })
     }
@@ -76,9 +76,9 @@ impl Link {
         self.doubts.notify_one();
     }
 
-    /// Waits for such a failure.
-    pub(super) async fn doubted(&self) {
-        self.doubts.notified().await;
+    /// Returns what is notified of each such failure.
+    pub(super) fn doubts(&self) -> Arc<Notify> {
+        Arc::clone(&self.doubts)
     }
 
     /// Returns the handle for calls.

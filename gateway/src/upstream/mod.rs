@@ -169,7 +169,7 @@ impl Upstream {
     }
 
     /// Returns the connection for a client.
-    pub(crate) async fn link(&self, client: ClientKey) -> Result<Arc<Link>, NoLink> {
+    pub(crate) async fn link(self: &Arc<Self>, client: ClientKey) -> Result<Arc<Link>, NoLink> {
         let link = self.shared.get(self.config.connect_timeout).await?;
         match self.config.sharing {
             Sharing::PerClient { most, idle } if link.has_session() && client.is_lasting() => {

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Upstream;
+use super::era::era_changed;
 use super::link::Link;
 use super::shared::NoLink;
 use crate::client_key::ClientKey;
@@ -125,7 +126,7 @@ impl OwnLinks {
 impl Upstream {
     /// Returns the connection of this client, which is opened if there is none.
     pub(super) async fn own_link(
-        &self,
+        self: &Arc<Self>,
         client: ClientKey,
         (most, idle): (usize, Duration),
     ) -> Result<Arc<Link>, NoLink> {
@@ -164,7 +165,9 @@ impl Upstream {
             if let Some(level) = self.gateway.level() {
                 link.set_log_level(level);
             }
-            Ok(Arc::new(link))
+            let link = Arc::new(link);
+            self.watch_era(client, &cell, &link);
+            Ok(link)
         };
         let link = cell.get_or_try_init(|| open).await.cloned();
         if link.is_err() {
@@ -176,6 +179,34 @@ impl Upstream {
             }
         }
         link
+    }
+
+    /// Removes the connection of a client once its server does not serve its era any more. The next call opens another one.
+    fn watch_era(
+        self: &Arc<Self>,
+        client: ClientKey,
+        cell: &Arc<OnceCell<Arc<Link>>>,
+        link: &Arc<Link>,
+    ) {
+        let changed = era_changed(&self.config.transport, link);
+        // Neither is kept: the entry may be removed, and the server.
+        let (upstream, cell, ended) =
+            (Arc::downgrade(self), Arc::downgrade(cell), link.handle().clone());
+        tokio::spawn(async move {
+            let problem = tokio::select! {
+                biased;
+                () = ended.ended() => return,
+                problem = changed => problem,
+            };
+            let (Some(problem), Some(upstream)) = (problem, upstream.upgrade()) else { return };
+            upstream.problem(&problem);
+            let mut links = upstream.own.lock();
+            let is_it = |own: &OwnLink| std::ptr::eq(Arc::as_ptr(&own.cell), cell.as_ptr());
+            let removed = links.get(&client).is_some_and(is_it).then(|| links.remove(&client));
+            drop(links);
+            let link = removed.flatten().and_then(|own| own.cell.get().cloned());
+            link.into_iter().for_each(|link| upstream.retire(link));
+        });
     }
 
     /// Closes the connections of clients that do not use them. Returns only if clients have none of their own.

@@ -11,6 +11,7 @@ use mcp_sansio::subscription::ChangedList;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
+use super::era::era_changed;
 use super::link::{Link, all_lists};
 use super::shared::LinkState;
 use super::watches::Subscription;
@@ -109,7 +110,7 @@ impl Upstream {
             biased;
             problem = ended => return problem,
             problem = meanwhile => problem,
-            problem = self.era_changed(link) => problem,
+            Some(problem) = era_changed(&self.config.transport, link) => problem,
         };
         self.shared.set(LinkState::Connecting);
         self.retire(Arc::clone(link));
