@@ -88,3 +88,26 @@ async fn a_subscription_without_room_fails() {
     settle().await;
     assert_eq!(client.events(), [format!("notifications/resources/updated {}", server.uri())]);
 }
+
+/// A subscription that ends as soon as it was granted is repeated, with pauses that grow.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_ends_at_once_is_repeated_with_pauses() {
+    let server = Fake::modern("one");
+    server.set_ends_listens(true);
+    let gateway = start(&[&server]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    client.handle().subscribe(&SubscriptionFilter::new().with_resource(server.uri())).unwrap();
+    sleep(Duration::from_secs(300)).await;
+    // Pauses of 0.5, 1, 2, 4, 8, 16 and then at least 30 seconds: for the lists, and for the resource.
+    let ended = server.journal().len();
+    assert!((10..=32).contains(&ended), "{ended}");
+    // Each time changes were missed.
+    let events = client.events().len();
+    assert!((2..=16).contains(&events), "{events}");
+    server.set_ends_listens(false);
+    sleep(Duration::from_secs(60)).await;
+    let before = client.events().len();
+    server.update_resource();
+    settle().await;
+    assert_eq!(client.events().len(), before + 1);
+}

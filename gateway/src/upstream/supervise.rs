@@ -18,9 +18,6 @@ use super::watches::Subscription;
 use super::{Counters, Upstream};
 use crate::status::UpstreamEvent;
 
-/// After a connection of this length, the first attempt to connect again is made at once.
-const STABLE: Duration = Duration::from_secs(10);
-
 /// How long the lists of a new connection are not read, because the subscription to their changes is about to be granted.
 const GRANT_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -53,8 +50,8 @@ impl Upstream {
                         }
                         problem = self.serve(&link) => problem,
                     };
-                    if STABLE <= since.elapsed() {
-                        backoff.reset();
+                    if backoff.reset_after(since) {
+                        // The first attempt to connect again is made at once.
                         self.problem(&problem);
                         continue;
                     }
@@ -130,6 +127,7 @@ impl Upstream {
                 Err(_) => None,
             };
             let mut subscription = Subscription { link, entry };
+            let mut granted = None;
             loop {
                 let news = tokio::select! {
                     biased;
@@ -142,7 +140,7 @@ impl Upstream {
                 };
                 match news {
                     Some(SubscriptionNews::Granted { .. }) => {
-                        backoff.reset();
+                        granted = Some(Instant::now());
                         self.lists.set_announced(true);
                         // Changes before this were not announced.
                         is_checked = true;
@@ -154,6 +152,7 @@ impl Upstream {
                 }
             }
             drop(subscription);
+            granted.map(|since| backoff.reset_after(since));
             link.doubt();
             self.lists.set_announced(false);
             if !std::mem::replace(&mut is_checked, true) {

@@ -206,8 +206,8 @@ impl Watching {
         let work = async {
             let mut backoff = Backoff::new();
             while let Some(link) = self.upstream.shared.next_open().await {
-                if self.follow(&link).await {
-                    backoff.reset();
+                if let Some(since) = self.follow(&link).await {
+                    backoff.reset_after(since);
                 }
                 if *self.decide.borrow() == Some(false) && !self.is_relied_on() {
                     return;
@@ -235,18 +235,18 @@ impl Watching {
         is_relied_on
     }
 
-    /// Follows a subscription to its end. Returns whether it was granted.
-    async fn follow(&self, link: &Link) -> bool {
+    /// Follows a subscription to its end. Returns when it was granted.
+    async fn follow(&self, link: &Link) -> Option<Instant> {
         let filter = SubscriptionFilter::new().with_resource(&*self.uri);
         let entry = match link.subscribe(&filter) {
             Ok(entry) => entry,
             Err(CallError::NotAllowed(_)) => {
                 // The server has no subscriptions.
                 self.refused();
-                return false;
+                return None;
             }
             // It cannot be asked at the moment.
-            Err(_) => return false,
+            Err(_) => return None,
         };
         // Clients that come from here on wait for the next decision.
         self.decide.send_if_modified(|decision| {
@@ -255,17 +255,16 @@ impl Watching {
         });
         let mut subscription = Subscription { link, entry: Some(entry) };
         let was_granted = *self.decide.borrow() == Some(true);
-        let mut is_granted = false;
+        let mut since = None;
         while let Some(news) = subscription.next().await {
             match news {
                 SubscriptionNews::Granted { granted, .. } => {
                     let granted = granted.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
-                    is_granted =
-                        granted.resource_subscriptions.is_some_and(|uris| !uris.is_empty());
-                    if !is_granted {
+                    if granted.resource_subscriptions.is_none_or(|uris| uris.is_empty()) {
                         self.refused();
                         break;
                     }
+                    since = Some(Instant::now());
                     self.decide.send_replace(Some(true));
                     if was_granted || SOON < self.since.elapsed() {
                         // Clients believe to be subscribed, and a change until now was missed.
@@ -281,7 +280,7 @@ impl Watching {
                 _ => break,
             }
         }
-        is_granted
+        since
     }
 
     /// Notes a refusal, for the clients that wait for the decision. A subscription that clients rely on is tried again.

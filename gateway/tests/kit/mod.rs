@@ -24,7 +24,7 @@ use mcp_sansio::request::TaskMode;
 use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Principal,
-    RespondError, Revision, RevisionSet, Server, ServerConfig, ServerRequest,
+    RespondError, Revision, RevisionSet, Server, ServerConfig, ServerEvent, ServerRequest,
 };
 use mcp_sansio_gateway::config::{GatewayConfig, UpstreamConfig, UpstreamTransport};
 use mcp_sansio_gateway::{Connect, ConnectFuture, Gateway, UpstreamHandler};
@@ -56,6 +56,7 @@ struct Inner {
     lists: AtomicUsize,
     listen: Mutex<Listen>,
     most_listens: Mutex<Option<u32>>,
+    ends_listens: AtomicBool,
 }
 
 /// How a server responds to a subscription.
@@ -98,6 +99,7 @@ impl Fake {
             lists: AtomicUsize::new(0),
             listen: Mutex::default(),
             most_listens: Mutex::default(),
+            ends_listens: AtomicBool::new(false),
         }))
     }
 
@@ -168,6 +170,11 @@ impl Fake {
     /// Sets how many subscriptions later connections can have.
     pub(crate) fn set_most_listens(&self, most: u32) {
         *self.0.most_listens.lock().unwrap() = Some(most);
+    }
+
+    /// Sets whether granted subscriptions are ended at once.
+    pub(crate) fn set_ends_listens(&self, ends: bool) {
+        self.0.ends_listens.store(ends, Ordering::SeqCst);
     }
 
     /// Returns how often the tools were listed.
@@ -443,6 +450,16 @@ impl Handler<Server> for Fake {
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         };
         _ = served;
+    }
+
+    async fn event(&self, handle: &Handle<Server>, event: ServerEvent<'static>) {
+        if let ServerEvent::Subscribed(subscribed) = event
+            && self.0.ends_listens.load(Ordering::SeqCst)
+        {
+            self.note("ended a subscription");
+            let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "not today");
+            handle.end_subscription(subscribed.id, &error).unwrap();
+        }
     }
 
     fn begin(&self, handle: &Handle<Server>) {
