@@ -111,3 +111,35 @@ async fn a_subscription_that_ends_at_once_is_repeated_with_pauses() {
     settle().await;
     assert_eq!(client.events().len(), before + 1);
 }
+
+/// The refusal of a connection that was lost says nothing about the next one.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_ends_with_its_connection() {
+    let server = Fake::modern("one");
+    server.set_most_listens(1);
+    let gateway = start(&[&server]).await;
+    settle().await;
+    let modern = Peer::modern(&gateway, "m").await;
+    let filter = SubscriptionFilter::new().with_resource(server.uri());
+    modern.handle().subscribe(&filter).unwrap();
+    // Refused a few times, so the next attempt is later than the connection.
+    sleep(Duration::from_secs(20)).await;
+    server.set_most_listens(10);
+    server.crash(true);
+    settle().await;
+    let client = Peer::legacy(&gateway, "c").await;
+    let params = Json(json!({"uri": server.uri()}));
+    let options = CallOptions::new();
+    let subscribed = client.handle().call_method("resources/subscribe", &params, options);
+    let back = async {
+        settle().await;
+        server.come_up();
+    };
+    let (subscribed, ()) = tokio::join!(subscribed, back);
+    subscribed.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let before = modern.events().len();
+    server.update_resource();
+    settle().await;
+    assert_eq!(modern.events().len(), before + 1);
+}

@@ -1,6 +1,7 @@
 //! [`Watches`]: the resources of a server that clients of the gateway have subscribed to.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -205,14 +206,28 @@ impl Watching {
     async fn run(self, mut stopped: watch::Receiver<()>) {
         let work = async {
             let mut backoff = Backoff::new();
-            while let Some(link) = self.upstream.shared.next_open().await {
+            let mut next = self.upstream.shared.next_open().await;
+            while let Some(link) = next {
                 if let Some(since) = self.follow(&link).await {
                     backoff.reset_after(since);
                 }
                 if *self.decide.borrow() == Some(false) && !self.is_relied_on() {
                     return;
                 }
-                tokio::time::sleep(backoff.next()).await;
+                let pause = tokio::time::sleep(backoff.next());
+                let mut open = pin!(async {
+                    pause.await;
+                    self.upstream.shared.next_open().await
+                });
+                next = tokio::select! {
+                    biased;
+                    () = link.ended() => {
+                        // The next connection may be one to a server that grants it.
+                        self.forget_refusal();
+                        open.await
+                    }
+                    link = &mut open => link,
+                };
             }
         };
         tokio::select! {
@@ -248,11 +263,7 @@ impl Watching {
             // It cannot be asked at the moment.
             Err(_) => return None,
         };
-        // Clients that come from here on wait for the next decision.
-        self.decide.send_if_modified(|decision| {
-            decision.take_if(|is_granted| !*is_granted);
-            false
-        });
+        self.forget_refusal();
         let mut subscription = Subscription { link, entry: Some(entry) };
         let was_granted = *self.decide.borrow() == Some(true);
         let mut since = None;
@@ -281,6 +292,14 @@ impl Watching {
             }
         }
         since
+    }
+
+    /// Lets clients that come from here on wait for the next decision.
+    fn forget_refusal(&self) {
+        self.decide.send_if_modified(|decision| {
+            decision.take_if(|is_granted| !*is_granted);
+            false
+        });
     }
 
     /// Notes a refusal, for the clients that wait for the decision. A subscription that clients rely on is tried again.
