@@ -137,6 +137,27 @@ impl TaskHandle {
         Ok(TaskInputs { task: self, place: WakerSlot::NONE })
     }
 
+    /// As [`require_input`](Self::require_input), for work that requires more input while it waits for earlier input. If all
+    /// earlier input has been answered or refused by now, its responses are returned as well: the new [`TaskInputs`] has only
+    /// those to this input then. Otherwise it has all of them. Drop the earlier [`TaskInputs`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`require_input`](Self::require_input). The earlier input is still required then.
+    pub fn require_more_input(
+        &self,
+        required: &InputRequired<'_>,
+    ) -> Result<(Option<Raw<'static>>, TaskInputs<'_>), TaskError> {
+        // In one step: a response in between would be lost.
+        let settled = self.with(|tasks, now| {
+            let task = tasks.get(self.key).ok_or(TaskError::Unknown)?;
+            let settled = (task.status() != Status::InputRequired).then(|| task.inputs());
+            tasks.require_input(self.key, required, now)?;
+            Ok(settled)
+        })?;
+        Ok((settled, TaskInputs { task: self, place: WakerSlot::NONE }))
+    }
+
     /// Waits for the input that the task requires already: for the work of another process that is
     /// [continued](SharedTasks::resume). Its output has the responses to the input that was required last.
     pub const fn inputs(&self) -> TaskInputs<'_> {

@@ -5,10 +5,11 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_sansio::model::ListChanged;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{InputRequired, ListChanged};
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::{Inbox, Limits, Server, ServerConfig};
 
@@ -45,14 +46,21 @@ impl Connection {
         self.wakes.0.swap(0, Ordering::Relaxed)
     }
 
-    /// Begins a task that expires after a number of milliseconds. Returns the handle of its work.
-    fn begin_task(&self, id: &str, milliseconds: u64) -> TaskHandle {
-        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#;
+    /// Receives a request with these params.
+    fn receive(&self, method: &str, params: &str) {
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":"{method}","method":"{method}","params":{{{params},{meta}}}}}"#
+        ) + "\n";
         let mut inbox = Inbox::new(&Limits::default());
-        let line = [call, "\n"].concat();
         assert_eq!(inbox.feed(line.as_bytes()), line.len());
         let context = Context::from_waker(Waker::noop());
         assert!(self.wire.poll_take(&mut inbox, &context).is_ready());
+    }
+
+    /// Begins a task that expires after a number of milliseconds. Returns the handle of its work.
+    fn begin_task(&self, id: &str, milliseconds: u64) -> TaskHandle {
+        self.receive("tools/call", r#""name":"t""#);
         let exchange = self.begun.0.lock().unwrap().pop().flatten().unwrap();
         let new = NewTask::new(id).ttl(Some(Duration::from_millis(milliseconds)));
         exchange.begin_task(new).unwrap()
@@ -153,4 +161,34 @@ fn a_watcher_without_timeouts_is_replaced() {
     assert_eq!((stuck.keep_time(), other.keep_time()), (true, false));
     drop(stuck);
     assert!(other.keep_time());
+}
+
+/// More input can be required whether or not the earlier input has been answered by then. No response is lost.
+#[test]
+fn a_response_before_more_input_is_required_is_not_lost() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let connection = Connection::new(&tasks);
+    let task = connection.begin_task("asking", 100_000);
+    let roots = |key: &'static str| InputRequired::new().roots(key);
+    let answer = |key: &str| {
+        let responses = format!(r#""inputResponses":{{"{key}":{{"roots":[]}}}}"#);
+        connection.receive("tasks/update", &format!(r#""taskId":"asking",{responses}"#));
+    };
+    let raw = |text: &'static str| Raw::new(text).unwrap();
+    let mut context = Context::from_waker(Waker::noop());
+    let first = task.require_input(&roots("a")).unwrap();
+    // The work learns of this response only together with the other ones.
+    answer("a");
+    let (earlier, second) = task.require_more_input(&roots("b")).unwrap();
+    drop(first);
+    assert_eq!(earlier, Some(raw(r#"{"a":{"roots":[]}}"#)));
+    let (earlier, mut both) = task.require_more_input(&roots("c")).unwrap();
+    drop(second);
+    assert_eq!(earlier, None);
+    answer("b");
+    assert!(pin!(&mut both).poll(&mut context).is_pending());
+    assert!(task.require_more_input(&roots("b")).is_err(), "each key is used once");
+    answer("c");
+    let given = pin!(&mut both).poll(&mut context);
+    assert_eq!(given, Poll::Ready(Ok(raw(r#"{"b":{"roots":[]},"c":{"roots":[]}}"#))));
 }

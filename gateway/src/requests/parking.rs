@@ -75,6 +75,20 @@ impl Questions {
         });
     }
 
+    /// Responds to the requests of a task that its client has answered, and refuses the others, except for those that were
+    /// added last: the client has not been asked for them yet.
+    pub(crate) fn settle_earlier(
+        &mut self,
+        last: usize,
+        answer: impl Fn(&str) -> Option<Raw<'static>>,
+    ) {
+        let kept = self.open.len().saturating_sub(last);
+        let later = self.open.split_off(kept);
+        self.answer(answer);
+        self.refuse("the client has refused to answer");
+        self.open = later;
+    }
+
     /// Refuses the requests that were added last, which the client cannot answer. The others wait for their answers.
     pub(crate) fn refuse_last(&mut self, count: usize, message: &str) {
         let kept = self.open.len().saturating_sub(count);

@@ -167,8 +167,14 @@ async fn work(gateway: Gateway, task: TaskHandle, mut call: Call) {
                 Step::Message(FromServer::Request(question)) => {
                     questions.add(question);
                     tokio::time::sleep_until(known).await;
-                    match task.require_input(&questions.not_required_before()) {
-                        Ok(inputs) => answers = Some((Box::pin(inputs), call.question())),
+                    match task.require_more_input(&questions.not_required_before()) {
+                        Ok((earlier, inputs)) => {
+                            if let Some(given) = earlier.filter(|_| answers.is_some()) {
+                                // The client has answered at the same moment.
+                                questions.settle_earlier(1, |key| answer_of(&given, key));
+                            }
+                            answers = Some((Box::pin(inputs), call.question()));
+                        }
                         // The answers to earlier questions are still awaited.
                         Err(error) => {
                             questions.refuse_last(1, &format!("the client cannot be asked: {error}"));
@@ -193,11 +199,14 @@ async fn work(gateway: Gateway, task: TaskHandle, mut call: Call) {
 fn give(questions: &mut Questions, answered: Result<Raw<'static>, TaskError>) {
     match answered {
         Ok(given) => {
-            questions.answer(|key| given.get(key).map(Raw::into_owned));
-            questions.refuse("the client has refused to answer");
+            questions.settle_earlier(0, |key| answer_of(&given, key));
         }
         Err(_) => questions.refuse("the task has ended"),
     }
+}
+
+fn answer_of(given: &Raw<'_>, key: &str) -> Option<Raw<'static>> {
+    given.get(key).map(Raw::into_owned)
 }
 
 /// Makes a call again with the input that a modern server requires, in its round. Returns whether the task goes on.
