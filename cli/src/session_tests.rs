@@ -23,7 +23,8 @@ impl AuthorizationHost for Absent {
 }
 
 /// Serves a legacy server that requires a login for completions, and its authorization server.
-fn serve(mut stream: TcpStream, address: SocketAddr) {
+/// With `is_silent`, the latter does not respond.
+fn serve(mut stream: TcpStream, address: SocketAddr, is_silent: bool) {
     let mut reader = BufReader::new(&stream);
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -38,6 +39,9 @@ fn serve(mut stream: TcpStream, address: SocketAddr) {
     reader.read_exact(&mut body).unwrap();
     let body = String::from_utf8(body).unwrap();
     let target = head.split(' ').nth(1).unwrap();
+    while is_silent && target.starts_with("/.well-known/") {
+        thread::park();
+    }
     let origin = format!("http://{address}");
     let (status, body) = match target {
         "/mcp" if body.contains("completion/complete") => {
@@ -71,18 +75,17 @@ fn serve(mut stream: TcpStream, address: SocketAddr) {
 /// The line editor reads no key meanwhile.
 #[test]
 fn a_completion_does_not_wait_for_a_login() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let stream = stream.unwrap();
-            thread::spawn(move || serve(stream, address));
-        }
-    });
-    let url = format!("http://{address}/mcp");
-    for has_terminal in [false, true] {
+    for (has_terminal, is_silent) in [(false, false), (true, false), (true, true)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                thread::spawn(move || serve(stream, address, is_silent));
+            }
+        });
+        let url = format!("http://{address}/mcp");
         let (done, ended) = channel();
-        let url = url.clone();
         thread::spawn(move || {
             let arguments = ["inspect", "--revision", "2025-11-25", &url];
             let arguments = Arguments::try_parse_from(arguments).unwrap();
@@ -110,6 +113,6 @@ fn a_completion_does_not_wait_for_a_login() {
             session.close(Duration::ZERO);
         });
         let ended = ended.recv_timeout(Duration::from_secs(60));
-        assert_eq!(ended, Ok((true, Stage::Idle)), "{has_terminal}");
+        assert_eq!(ended, Ok((true, Stage::Idle)), "{has_terminal} {is_silent}");
     }
 }

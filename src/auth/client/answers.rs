@@ -171,12 +171,14 @@ impl Authorizer {
         redirected
     }
 
-    /// Ends a login because the user, or the application on the user's behalf, gave up. This also ends the wait for
-    /// a client id.
+    /// Ends a login because the user, or the application on the user's behalf, gave up. The login ends at each of its
+    /// stages, also before the user is asked.
+    ///
+    /// A refresh continues, and so does a request for tokens: the authorization server does not send them again.
     pub fn abandoned(&mut self, now: Instant) {
-        let is_asking =
-            matches!(self.activity, Activity::AwaitingUser { .. } | Activity::NamingClient(_));
-        if is_asking {
+        let continues = self.activity.is_refresh()
+            || matches!(self.activity, Activity::Idle | Activity::RequestingToken { .. });
+        if !continues {
             let activity = core::mem::replace(&mut self.activity, Activity::Idle);
             let failure = login::not_finished(&mut self.inner, &activity);
             self.proceed(Err(failure), now);

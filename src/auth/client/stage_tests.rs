@@ -61,6 +61,10 @@ fn steps(stage: Stage) -> Vec<(&'static str, Act)> {
         steps.push(("a newer token is restored", restored));
     }
     if stage != Stage::Idle {
+        steps.push(("the user gives up", |it, now| {
+            it.abandoned(now);
+            now
+        }));
         steps.push(("no answer in time", timeout));
     }
     steps
@@ -108,7 +112,7 @@ fn claims() -> Vec<(&'static str, Act)> {
 
 /// The possible steps of a user.
 fn of_user(stage: Stage) -> Vec<(&'static str, Act)> {
-    let mut steps: Vec<(&'static str, Act)> = match stage {
+    match stage {
         Stage::NamingClient => alloc::vec![
             ("a client id with a secret", |it, now| {
                 named(it, ConfiguredClient::new("c").secret("s"), now)
@@ -121,12 +125,7 @@ fn of_user(stage: Stage) -> Vec<(&'static str, Act)> {
             ("the user agrees", |it, now| back(it, "code=x", now)),
             ("the user refuses", |it, now| back(it, "error=access_denied", now)),
         ],
-    };
-    steps.push(("the user gives up", |it, now| {
-        it.abandoned(now);
-        now
-    }));
-    steps
+    }
 }
 
 /// The responses at the stages of discovery.
@@ -349,6 +348,22 @@ pub(crate) fn section() -> String {
         chart.table(),
         chart.drawing("The stages of an authorization", "Idle")
     )
+}
+
+/// A user can give up a login at any stage of it, but not the tokens that are on their way.
+#[test]
+fn a_login_can_be_abandoned_at_every_stage() {
+    let ended: BTreeSet<Stage> = explored()
+        .into_iter()
+        .filter(|(from, step, _)| steps(*from)[*step].0 == "the user gives up")
+        .map(|(from, _, to)| {
+            assert_eq!(to, Stage::Idle);
+            from
+        })
+        .collect();
+    let others = [Stage::Idle, Stage::Claiming, Stage::RequestingToken, Stage::Refreshing];
+    let expected: BTreeSet<Stage> = stages().filter(|stage| !others.contains(stage)).collect();
+    assert_eq!(ended, expected);
 }
 
 /// [`Stage::next`] contains exactly the stages that the authorizer can move to.
