@@ -41,9 +41,15 @@ struct State {
     is_interactive: bool,
     /// Whether a command of the user is being read.
     is_reading: bool,
+    /// Whether a signal has ended the program, and not only a request.
+    is_terminated: bool,
 }
 
 impl State {
+    const fn has_to_end(&self) -> bool {
+        0 < self.interrupts || self.is_terminated
+    }
+
     fn shut_down(&self) {
         if let Some(handle) = &self.handle {
             handle.shut_down(Duration::ZERO);
@@ -60,6 +66,10 @@ impl Ending {
         let handler = Arc::clone(&ending);
         if let Err(error) = ctrlc::set_handler(move || handler.interrupt()) {
             say!("inspect: a Ctrl-C may leave the server running: {error}");
+        }
+        #[cfg(unix)]
+        if let Err(error) = terminating::on_signals(&ending) {
+            say!("inspect: SIGTERM and SIGHUP end only requests: {error}");
         }
         ending
     }
@@ -78,6 +88,27 @@ impl Ending {
         &self.kill_switch
     }
 
+    /// Ends the program at a signal of another program, or of a terminal that is closed. The signal is counted as an
+    /// interrupt, too, which comes earlier or later.
+    #[cfg(unix)]
+    fn terminate(&self) {
+        let mut state = self.lock();
+        if !state.is_interactive {
+            return;
+        }
+        state.is_terminated = true;
+        match state.asking.take() {
+            Some(asking) => asking.wake(),
+            None => {
+                state.shut_down();
+                if state.is_reading {
+                    // Nothing else ends the line editor.
+                    exit_after(LAST_WORDS);
+                }
+            }
+        }
+    }
+
     fn interrupt(&self) {
         let mut state = self.lock();
         state.interrupts += 1;
@@ -85,18 +116,14 @@ impl Ending {
             1 => {}
             2 => {
                 self.kill_switch.pull();
-                let late = thread::Builder::new().spawn(|| {
-                    thread::sleep(MOMENT);
-                    std::process::exit(130)
-                });
-                if late.is_err() {
-                    std::process::exit(130);
-                }
+                exit_after(MOMENT);
             }
             _ => std::process::exit(130),
         }
         match state.asking.take() {
             Some(asking) => asking.wake(),
+            // The session ends already, and its end takes its time.
+            None if state.is_terminated => {}
             None if state.is_interactive && !state.is_reading => {
                 // A Ctrl-C while a result is printed. There is no request to cancel.
                 state.interrupts = 0;
@@ -106,13 +133,7 @@ impl Ending {
                 if state.is_interactive {
                     // While the line editor reads a line, a terminal sends no signal for Ctrl-C: another program ends
                     // this one. Without the editor, a Ctrl-C ends it as well.
-                    let end = thread::Builder::new().spawn(|| {
-                        thread::sleep(LAST_WORDS);
-                        std::process::exit(130)
-                    });
-                    if end.is_err() {
-                        std::process::exit(130);
-                    }
+                    exit_after(LAST_WORDS);
                 }
             }
         }
@@ -130,7 +151,7 @@ impl Ending {
         let mut asked = Box::pin(ask());
         let waiting = poll_fn(|context| {
             let mut state = self.lock();
-            if 0 < state.interrupts {
+            if state.has_to_end() {
                 return Poll::Ready(None);
             }
             state.asking = Some(context.waker().clone());
@@ -141,9 +162,9 @@ impl Ending {
         drop(asked);
         let mut state = self.lock();
         state.asking = None;
-        if state.is_interactive {
+        if state.is_interactive && !state.is_terminated {
             state.interrupts = 0;
-        } else if 0 < state.interrupts {
+        } else if state.has_to_end() {
             state.shut_down();
         }
         outcome
@@ -154,17 +175,22 @@ impl Ending {
         self.lock().is_interactive = true;
     }
 
-    /// Reads a command of the user. An interrupt in the meantime ends the program.
-    pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> T {
-        self.lock().is_reading = true;
+    /// Reads a command of the user. An interrupt in the meantime ends the program. `None` if a signal has ended it before.
+    pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
+        let mut state = self.lock();
+        if state.is_terminated {
+            return None;
+        }
+        state.is_reading = true;
+        drop(state);
         let command = read();
         self.lock().is_reading = false;
-        command
+        Some(command)
     }
 
     /// Whether the program was interrupted.
     pub(crate) fn was_interrupted(&self) -> bool {
-        0 < self.lock().interrupts
+        self.lock().has_to_end()
     }
 
     /// Notes that a session has ended: the last one, or that of a server which is started again.
@@ -211,5 +237,49 @@ impl Ending {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Exits the process after some time.
+fn exit_after(patience: Duration) {
+    let exit = thread::Builder::new().spawn(move || {
+        thread::sleep(patience);
+        std::process::exit(130)
+    });
+    if exit.is_err() {
+        std::process::exit(130);
+    }
+}
+
+/// The signals that end the program in interactive mode, where a Ctrl-C ends only a request.
+#[cfg(unix)]
+mod terminating {
+    use std::io;
+    use std::sync::Arc;
+    use std::thread;
+
+    use tokio::runtime::Builder;
+    use tokio::signal::unix::{SignalKind, signal};
+
+    use super::Ending;
+
+    /// Installs handlers for SIGTERM and SIGHUP, besides that for all signals.
+    pub(super) fn on_signals(ending: &Arc<Ending>) -> io::Result<()> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let entered = runtime.enter();
+        let (mut terminate, mut hang_up) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+        drop(entered);
+        let ending = Arc::clone(ending);
+        let wait = async move {
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = hang_up.recv() => {}
+                }
+                ending.terminate();
+            }
+        };
+        thread::Builder::new().spawn(move || runtime.block_on(wait)).map(|_| ())
     }
 }

@@ -86,6 +86,7 @@ fn read_commands(
         say::redirect(printer.cloned());
         let line = session.while_reading(|| lines.readline(PROMPT));
         say::redirect(None);
+        let Some(line) = line else { return Err("terminated".into()) };
         let line = match line {
             Ok(line) => line,
             // Ctrl-C drops the line, as in a shell.
