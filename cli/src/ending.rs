@@ -175,7 +175,8 @@ impl Ending {
         self.lock().is_interactive = true;
     }
 
-    /// Reads a command of the user. An interrupt in the meantime ends the program. `None` if a signal has ended it before.
+    /// Reads a command of the user. An interrupt in the meantime ends the program. `None` if a signal has ended it
+    /// before.
     pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
         let mut state = self.lock();
         if state.is_terminated {

@@ -62,8 +62,8 @@ impl Background {
         self.0.as_ref().map(Runtime::enter)
     }
 
-    /// Waits until new tokens have arrived and are stored, at the end of the connection. Without them the next run would
-    /// need a login: the server has replaced the old refresh token. An interrupt ends the wait.
+    /// Waits until new tokens have arrived and are stored, at the end of the connection. Without them the next run
+    /// would need a login: the server has replaced the old refresh token. An interrupt ends the wait.
     pub(crate) fn settle(&self, authorization: &Authorization, ending: &Ending) {
         // No request waits for a login any more.
         authorization.abandon();

@@ -214,8 +214,8 @@ fn end_on_signals(
         Counted::WithLast => {}
         Counted::Another => {
             kill_switch.pull();
-            // The server leads its own process group, and would go on. The thread of the first signal has its lock until
-            // it is killed.
+            // The server leads its own process group, and would go on. The thread of the first signal has its lock
+            // until it is killed.
             let (server, (killed, is_killed)) = (Arc::clone(&server), channel());
             thread::spawn(move || {
                 _ = end(&server);

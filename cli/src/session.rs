@@ -236,7 +236,8 @@ impl Session {
         self.connection.handle().phase() == Phase::Closed
     }
 
-    /// Reads a command of the user. An interrupt in the meantime ends the program. `None` if a signal has ended it before.
+    /// Reads a command of the user. An interrupt in the meantime ends the program. `None` if a signal has ended it
+    /// before.
     pub(crate) fn while_reading<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
         self.ending.while_reading(read)
     }

@@ -31,7 +31,8 @@ pub(crate) struct Entry {
 
 /// The end of a call.
 pub(crate) enum End {
-    /// An outcome, with the pages before it, whether the list has changed in the meantime, and the HTTP status of a refusal.
+    /// An outcome, with the pages before it, whether the list has changed in the meantime, and the HTTP status of a
+    /// refusal.
     Outcome {
         outcome: Outcome<'static>,
         pages: Vec<Raw<'static>>,

@@ -146,8 +146,8 @@ impl<M: Machine, C> PendingCall<M, C> {
         self.made
     }
 
-    /// Returns the HTTP status with which the server has refused the call, after the call was polled by reference to its
-    /// end. `None` before, without a refusal, and without HTTP.
+    /// Returns the HTTP status with which the server has refused the call, after the call was polled by reference to
+    /// its end. `None` before, without a refusal, and without HTTP.
     ///
     /// A server can refuse a call with any status and an error of JSON-RPC, which is [`CallFailure::PeerError`]. The
     /// status tells whether another attempt may succeed.

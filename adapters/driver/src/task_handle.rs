@@ -137,9 +137,9 @@ impl TaskHandle {
         Ok(TaskInputs { task: self, place: WakerSlot::NONE })
     }
 
-    /// As [`require_input`](Self::require_input), for work that requires more input while it waits for earlier input. If all
-    /// earlier input has been answered or refused by now, its responses are returned as well: the new [`TaskInputs`] has only
-    /// those to this input then. Otherwise it has all of them. Drop the earlier [`TaskInputs`].
+    /// As [`require_input`](Self::require_input), for work that requires more input while it waits for earlier input.
+    /// If all earlier input has been answered or refused by now, its responses are returned as well: the new
+    /// [`TaskInputs`] has only those to this input then. Otherwise it has all of them. Drop the earlier [`TaskInputs`].
     ///
     /// # Errors
     ///

@@ -75,8 +75,8 @@ impl Questions {
         });
     }
 
-    /// Responds to the requests of a task that its client has answered, and refuses the others, except for those that were
-    /// added last: the client has not been asked for them yet.
+    /// Responds to the requests of a task that its client has answered, and refuses the others, except for those that
+    /// were added last: the client has not been asked for them yet.
     pub(crate) fn settle_earlier(
         &mut self,
         last: usize,

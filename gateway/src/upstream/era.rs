@@ -26,8 +26,8 @@ const TRUST: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Upstream {
-    /// Closes a connection that takes no new calls: once the calls in progress have ended, at the latest after the time of
-    /// a call.
+    /// Closes a connection that takes no new calls: once the calls in progress have ended, at the latest after the time
+    /// of a call.
     pub(super) fn retire(&self, link: Arc<Link>) {
         let (grace, mut stopped) = (self.config.call_timeout, self.stop.subscribe());
         // The server is removed from the configuration, or the gateway ends.
@@ -44,8 +44,8 @@ impl Upstream {
     }
 }
 
-/// Waits until the server of a modern connection does not serve that era any more. Returns the problem; `None` if the link was
-/// dropped in the meantime, because a long wait does not keep it.
+/// Waits until the server of a modern connection does not serve that era any more. Returns the problem; `None` if the
+/// link was dropped in the meantime, because a long wait does not keep it.
 ///
 /// A server with sessions refuses a session that it does not know, and the connection negotiates again by itself. A
 /// modern request carries no session, so a server of the legacy era just refuses each of them.

@@ -181,7 +181,8 @@ impl Upstream {
         link
     }
 
-    /// Removes the connection of a client once its server does not serve its era any more. The next call opens another one.
+    /// Removes the connection of a client once its server does not serve its era any more. The next call opens another
+    /// one.
     fn watch_era(
         self: &Arc<Self>,
         client: ClientKey,

@@ -137,8 +137,8 @@ impl Process {
         &self.kill_switch
     }
 
-    /// Sets the switch that ends the waits of [`end`](Self::end) and [`wait`](Self::wait). Once it is pulled, `end` kills the
-    /// process at once.
+    /// Sets the switch that ends the waits of [`end`](Self::end) and [`wait`](Self::wait). Once it is pulled, `end`
+    /// kills the process at once.
     pub fn set_kill_switch(&mut self, switch: &KillSwitch) {
         self.kill_switch = switch.clone();
     }

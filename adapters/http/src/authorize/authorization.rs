@@ -139,8 +139,8 @@ impl Authorization {
         self.handle.shared.redirected(url)
     }
 
-    /// Ends the login because the user has given up, at any of its stages. The requests that wait for it fail. A refresh
-    /// continues, and so does a request for tokens.
+    /// Ends the login because the user has given up, at any of its stages. The requests that wait for it fail. A
+    /// refresh continues, and so does a request for tokens.
     pub fn abandon(&self) {
         self.handle.shared.with(Authorizer::abandoned);
     }
