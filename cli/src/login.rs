@@ -159,7 +159,7 @@ impl Drop for QuietRequest {
 
 /// Abandons each login instead of showing it to the user, for a request that the user has not made: the completion of a
 /// word opens no browser.
-pub(crate) fn asking_nobody() -> QuietRequest {
+pub(crate) fn without_login() -> QuietRequest {
     QUIET_REQUESTS.fetch_add(1, Ordering::Relaxed);
     QuietRequest(())
 }

@@ -149,7 +149,7 @@ impl Session {
         params: &M::Params<'_>,
         patience: Duration,
     ) -> Result<Reply, CallFailure> {
-        let _without_login = login::asking_nobody();
+        let _without_login = login::without_login();
         let call = self.connection.handle().call_method(M::NAME, params, CallOptions::new());
         // A timeout of the call is not enough: it stops while a login waits for the user.
         call.wait_timeout(patience).unwrap_or_else(|call| {

@@ -282,7 +282,7 @@ async fn a_refresh_ends_with_stored_tokens_although_nothing_waits_for_it() {
     assert_eq!((server.counts.refresh, server.revoked_grants()), (1, 0));
 }
 
-/// The client id that the authorization server has registered is stored, but nobody is asked to log in for a connection
+/// The client id that the authorization server has registered is stored, but no user is asked to log in for a connection
 /// that was dropped.
 #[tokio::test]
 async fn a_registration_is_stored_although_nothing_waits_for_it() {
