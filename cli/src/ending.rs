@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_sansio::{Client, Phase};
 use mcp_sansio_std::{Handle, KillSwitch, Waiting};
@@ -238,6 +238,31 @@ impl Ending {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The time in which signals count as one.
+const ONE_SIGNAL: Duration = Duration::from_secs(1);
+
+/// Counts signals. Some programs send a signal to the process and to its group.
+#[derive(Default)]
+pub(crate) struct Signals(Mutex<Option<Instant>>);
+
+/// A signal among the others.
+pub(crate) enum Counted {
+    First,
+    /// It counts as one with the signal before it.
+    WithLast,
+    Another,
+}
+
+impl Signals {
+    pub(crate) fn count(&self) -> Counted {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(Instant::now()) {
+            None => Counted::First,
+            Some(last) if last.elapsed() < ONE_SIGNAL => Counted::WithLast,
+            Some(_) => Counted::Another,
+        }
     }
 }
 

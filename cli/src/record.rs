@@ -6,42 +6,16 @@ use std::process::{ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use mcp_sansio_std::{KillSwitch, Process, ProcessOptions, Sleeps, Waiting};
 
-use crate::ending::MOMENT;
+use crate::ending::{Counted, MOMENT, Signals};
 use crate::recording::{Recorder, Sender};
 use crate::say::say;
 use crate::target::Program;
 
 /// The longest line that is recorded. A longer one is passed on, and recorded as its length.
 const LONGEST: usize = 64 << 20;
-
-/// The time in which signals count as one.
-const ONE_SIGNAL: Duration = Duration::from_secs(1);
-
-/// Counts signals. Some programs send a signal to the process and to its group.
-#[derive(Default)]
-pub(crate) struct Signals(Mutex<Option<Instant>>);
-
-/// A signal among the others.
-pub(crate) enum Counted {
-    First,
-    /// It counts as one with the signal before it.
-    WithLast,
-    Another,
-}
-
-impl Signals {
-    pub(crate) fn count(&self) -> Counted {
-        match lock(&self.0).replace(Instant::now()) {
-            None => Counted::First,
-            Some(last) if last.elapsed() < ONE_SIGNAL => Counted::WithLast,
-            Some(_) => Counted::Another,
-        }
-    }
-}
 
 /// The server, until it is ended.
 enum Server {

@@ -22,8 +22,8 @@ use mcp_sansio_http::{Transport, plain, tls};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
+use crate::ending::{Counted, Signals};
 use crate::http::{Background, without_secrets};
-use crate::record::{Counted, Signals};
 use crate::recording::{Recorder, Sender};
 use crate::say::say;
 
