@@ -30,6 +30,9 @@ impl Instant {
     /// The epoch itself. As a deadline it has always passed already.
     pub const EPOCH: Self = Self { nanoseconds: 0 };
 
+    /// The latest instant. A deadline that saturates here never passes.
+    pub(crate) const NEVER: Self = Self { nanoseconds: u64::MAX };
+
     /// Returns the instant this many nanoseconds after the epoch.
     pub const fn from_nanos(nanoseconds: u64) -> Self {
         Self { nanoseconds }

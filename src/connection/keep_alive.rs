@@ -52,7 +52,8 @@ impl Silence {
         }
         // The next timeout has the time from which the silence counts.
         let start = self.is_restored.then_some(Instant::EPOCH);
-        self.ping.map(|ping| ping.deadline).or(start).or(self.next_ping)
+        let deadline = self.ping.map(|ping| ping.deadline).or(start).or(self.next_ping);
+        deadline.filter(|at| *at < Instant::NEVER)
     }
 }
 

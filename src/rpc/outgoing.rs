@@ -13,14 +13,12 @@ use crate::handle::{ConnectionNumber, SlotKey};
 use crate::lazy_box::{Empty, LazyBox};
 use crate::time::Instant;
 
-/// The last instant: never.
-const LAST: Instant = Instant::from_nanos(u64::MAX);
-
 /// The pending requests of this side, in creation order, with their deadlines.
 ///
 /// `O` identifies the receiver of the response and its purpose; this type does not inspect it. Timers run on a clock
-/// that can pause ([`Clock`]); polls run on real time. Invariants: a deadline is in the heap exactly if the timers of
-/// its request have one, and only [`wait`](Self::wait) changes those timers.
+/// that can pause ([`Clock`]); polls run on real time. A deadline or a poll at [`Instant::NEVER`] never passes: one that
+/// is scheduled again then would be due at once, without end. Invariants: a deadline is in the heap exactly if the
+/// timers of its request have one, and only [`wait`](Self::wait) changes those timers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outgoing<O> {
     requests: Outbound<Request<O>>,
@@ -332,25 +330,30 @@ impl<O: Recycle> Outgoing<O> {
     /// Returns the real time at which the first request is due; `None` if no request will be, or the clock pauses
     /// before that.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.deadlines.first().and_then(|(at, _)| self.clock.when(at))
+        let (at, _) = self.deadlines.first().filter(|(at, _)| *at < Instant::NEVER)?;
+        self.clock.when(at)
     }
 
     /// Returns the first request that is due.
     pub(crate) fn due(&self, now: Instant) -> Option<SlotKey> {
-        let time = self.clock.at(now);
-        let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= time)?;
+        let (_, index) = self.deadlines.first().filter(|(at, _)| self.has_passed(*at, now))?;
         self.requests.place_of(index)
     }
 
     /// Whether another request is due as well.
     pub(crate) fn has_second_due(&self, now: Instant) -> bool {
-        self.deadlines.second().is_some_and(|second| second <= self.clock.at(now))
+        self.deadlines.second().is_some_and(|second| self.has_passed(second, now))
+    }
+
+    /// Whether a deadline on the clock of the timers has passed.
+    fn has_passed(&self, deadline: Instant, now: Instant) -> bool {
+        deadline < Instant::NEVER && deadline <= self.clock.at(now)
     }
 
     /// Whether a request is due.
     pub(crate) fn is_due(&self, place: SlotKey, now: Instant) -> bool {
         let deadline = self.requests.get(place).and_then(|request| request.timers.deadline());
-        deadline.is_some_and(|deadline| deadline <= self.clock.at(now))
+        deadline.is_some_and(|deadline| self.has_passed(deadline, now))
     }
 
     /// Returns the timer of a due request that expired first; of simultaneous ones, the total timer, which progress
@@ -385,10 +388,9 @@ impl<O: Recycle> Outgoing<O> {
         }
     }
 
-    /// Returns the time of the first poll. A poll at the last instant is never due: one that is scheduled again then
-    /// would be due at once, without end.
+    /// Returns the time of the first poll.
     pub(crate) fn next_poll(&self) -> Option<Instant> {
-        self.few.polls.first().map(|(at, _)| at).filter(|at| *at < LAST)
+        self.few.polls.first().map(|(at, _)| at).filter(|at| *at < Instant::NEVER)
     }
 
     /// Removes and returns the next request whose poll is due, or that is to be sent again.

@@ -241,13 +241,34 @@ fn undated_requests_are_dated_later() {
     assert_eq!(outgoing.checked_timers(without), (false, false, false));
 }
 
+/// A deadline that saturates never passes: a request that is given more time would expire again at once, without end.
+#[test]
+fn a_deadline_at_the_last_instant_never_passes() {
+    let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
+    let before_last = Instant::from_nanos(u64::MAX - 1);
+    let patience = Patience { total: Some(TOTAL), ..Patience::default() };
+    let place = outgoing.insert(patience, Some(before_last - TOTAL), |_| {});
+    outgoing.insert(patience, Some(before_last - TOTAL), |_| {});
+    assert_eq!(
+        (outgoing.next_due(), outgoing.due(Instant::NEVER)),
+        (Some(before_last), Some(place))
+    );
+    assert!(outgoing.has_second_due(Instant::NEVER) && outgoing.is_due(place, Instant::NEVER));
+
+    let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
+    let place = outgoing.insert(patience, Some(before_last), |_| {});
+    outgoing.insert(patience, Some(before_last), |_| {});
+    assert_eq!((outgoing.next_due(), outgoing.due(Instant::NEVER)), (None, None));
+    assert!(!outgoing.has_second_due(Instant::NEVER) && !outgoing.is_due(place, Instant::NEVER));
+}
+
 /// A poll that is scheduled again whenever it is due ends, also at the last instant.
 #[test]
 fn a_poll_at_the_last_instant_is_never_due() {
     let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
     let place = outgoing.insert(Patience::default(), None, |_| {});
     outgoing.poll_at(place, Instant::from_nanos(u64::MAX - 1));
-    assert_eq!(outgoing.take_poll(LAST), Some(place));
-    outgoing.poll_at(place, LAST + Duration::from_secs(1));
-    assert_eq!((outgoing.next_poll(), outgoing.take_poll(LAST)), (None, None));
+    assert_eq!(outgoing.take_poll(Instant::NEVER), Some(place));
+    outgoing.poll_at(place, Instant::NEVER + Duration::from_secs(1));
+    assert_eq!((outgoing.next_poll(), outgoing.take_poll(Instant::NEVER)), (None, None));
 }
