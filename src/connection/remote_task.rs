@@ -20,6 +20,7 @@ use super::task_messages::{inlined, poll, task_in, update_of};
 use super::task_snapshot::{Novelty, Seen, Snapshot, TaskProgress};
 use super::task_update::{BegunTask, TaskTicket};
 use crate::codes::{ErrorCode, ViolationKind};
+use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::handle::CallId;
 use crate::json::{MemberTexts, Raw};
@@ -195,9 +196,12 @@ impl RemoteTask {
     ) {
         match asked {
             Ok(poll) => keep(self, poll),
-            Err(CallError::TooManyCalls | CallError::Encode(EncodeError::Full)) => {
-                self.ask_in_a_while(at);
-            }
+            // A stream over which the peer can be asked may be opened again.
+            Err(
+                CallError::TooManyCalls
+                | CallError::Encode(EncodeError::Full)
+                | CallError::NotAllowed(NotAllowed::Transport),
+            ) => self.ask_in_a_while(at),
             // The end of the connection ends the call.
             Err(CallError::Closed) => {}
             Err(error) => {

@@ -3,7 +3,9 @@
 
 use mcp_sansio::call::{Cancellation, TaskOptions};
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallError, CallId, CallOptions, Cause, Outcome, Revision, ServerEvent};
+use mcp_sansio::{
+    CallError, CallId, CallOptions, Cause, Outbox, Outboxes, Outcome, Revision, Route, ServerEvent,
+};
 use mcp_sansio_proptests::{ServerSide, config};
 
 use super::kit::{about, created, error, result, status, task, task_outcome_text, timed_out};
@@ -248,4 +250,34 @@ fn a_server_without_input_leaves_its_tasks() {
     assert_eq!(left.count(), 1, "{events:?}");
     _ = side.sent();
     is_over(&mut side);
+}
+
+/// A server over HTTP: the stream on which the client can be asked may be closed.
+struct OverHttp {
+    out: Outbox,
+    is_open: bool,
+}
+
+impl Outboxes for OverHttp {
+    fn outbox(&mut self, _: Route) -> &mut Outbox {
+        &mut self.out
+    }
+
+    fn can_ask(&self, _: Route) -> bool {
+        self.is_open
+    }
+}
+
+/// A task outlives the stream on which it is polled: the next poll after the stream was opened again is sent.
+#[test]
+fn a_task_is_polled_again_on_the_next_stream() {
+    let (ServerSide { mut server, out, .. }, _) = with_task(CREATE);
+    let mut http = OverHttp { out, is_open: false };
+    for (is_open, expected) in [(false, vec![]), (true, vec![about(2, "get")])] {
+        http.is_open = is_open;
+        let due = server.poll_timeout().unwrap();
+        assert_eq!(server.handle_timeout(due, &mut http), None, "the task goes on");
+        let sent = http.out.messages().map(|text| String::from_utf8(text.to_vec()).unwrap());
+        assert_eq!(sent.collect::<Vec<_>>(), expected);
+    }
 }
