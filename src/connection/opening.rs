@@ -16,6 +16,7 @@ use crate::frame::{Room, Tag};
 use crate::handle::CallId;
 use crate::rpc::{Ending, GivenUp, Id, Patience, Recycle};
 use crate::schema::{EncodeError, Payload};
+use crate::session::Phase;
 use crate::version::Revision;
 
 /// The state of opening a connection.
@@ -70,7 +71,10 @@ impl Opening {
         let mut asked = OutgoingRequest { owner, route, ..OutgoingRequest::default() };
         let own = messages.session.identity();
         let stamp = RequestStamp::of(own, revision.rules(), &asked.again);
-        let serial = cx.out.outbox(route).append(Room::Limit, Tag::Call(call), |writer| {
+        // The application can try its `connect` again, but not a further request of the negotiation.
+        let is_first = messages.lifecycle.phase == Phase::Opening;
+        let room = if is_first { Room::Limit } else { Room::Reserve };
+        let serial = cx.out.outbox(route).append(room, Tag::Call(call), |writer| {
             write_call(writer, (id, rule.name), params, AddedMembers::default(), &stamp, form)
         })?;
         messages.outgoing.clock_mut().tick(cx.now());

@@ -382,6 +382,25 @@ fn a_handshake_that_cannot_be_completed_fails() {
     }
 }
 
+/// Calls that fill the outbox do not prevent the fallback to a session if the known revision was wrong.
+#[test]
+fn a_full_outbox_does_not_prevent_the_fallback_to_a_session() {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(Revision::V2026_07_28);
+    config.connection.limits.outbox_bytes = 1_000;
+    let mut side = connecting(config);
+    assert_eq!(side.outcomes().len(), 1);
+    let call = |side: &mut ClientSide| {
+        side.client.call_method("x", &(), CallOptions::new(), side.now, &mut side.out).is_ok()
+    };
+    let made = (0..1_000).take_while(|_| call(&mut side)).count();
+    let unknown = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}"#;
+    assert_eq!(side.receive(unknown), None);
+    let sent = side.sent();
+    assert_eq!((0 < made, sent.len()), (true, made + 1));
+    assert!(sent[made].contains(r#""method":"initialize""#), "{sent:?}");
+}
+
 /// A response to `initialize` that is no valid message is the reason why the handshake fails.
 #[test]
 fn an_invalid_response_to_initialize_is_reported_as_received() {
