@@ -303,15 +303,18 @@ impl Listens {
         delivery
     }
 
-    /// Sends the pending changes of a subscription, in one pass.
+    /// Sends the pending changes of a subscription, in one pass. Returns whether some of them wait for room in the
+    /// outbox.
     pub(super) fn flush(
         &mut self,
         incoming: &mut Incoming,
         id: IncomingId,
         out: &mut dyn Outboxes,
-    ) {
-        let Some(number) = self.number_of(id.0) else { return };
-        _ = self.flush_one(incoming, number, out);
+    ) -> bool {
+        let Some(number) = self.number_of(id.0) else { return false };
+        let is_pending = self.flush_one(incoming, number, out);
+        // A change that does not fit an empty outbox waits for nothing.
+        is_pending && self.is_acknowledged(id) && !out.outbox(Route::Exchange(id)).is_empty()
     }
 
     /// Returns whether changes are still pending.

@@ -157,9 +157,9 @@ impl<C: Recycle> Messages<C> {
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: IncomingId,
+        kind: ReplyKind,
         result: &dyn Payload,
     ) -> Option<Taken> {
-        let kind = ReplyKind::AboutTask;
         if let Ok(taken) = self.reply(cx, id, kind, result) {
             return Some(taken);
         }

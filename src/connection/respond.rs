@@ -47,8 +47,11 @@ impl Serving {
         if let Some(need) = self.calls.messages.answerable(id)?.need {
             return self.give_input(cx, id, need, result);
         }
-        if !self.listens.is_empty() {
-            self.listens.flush(&mut self.calls.messages.incoming, id, cx.out);
+        // The response is the last message of a subscription.
+        if !self.listens.is_empty()
+            && self.listens.flush(&mut self.calls.messages.incoming, id, cx.out)
+        {
+            return Err(EncodeError::Full.into());
         }
         let taken = self.calls.messages.reply(cx, id, ReplyKind::Result, result)?;
         self.finish(cx, taken);

@@ -263,7 +263,8 @@ impl Serving {
         id: IncomingId,
         result: &dyn Payload,
     ) {
-        if let Some(taken) = self.calls.messages.reply_shortly(cx, id, result) {
+        let kind = ReplyKind::AboutTask;
+        if let Some(taken) = self.calls.messages.reply_shortly(cx, id, kind, result) {
             self.finish(cx, taken);
         }
     }
@@ -312,11 +313,7 @@ impl Serving {
             return Some(event);
         }
         if let Some(id) = self.listens.first() {
-            if self.respond(cx, id, &()).is_err()
-                && let Some(taken) = self.calls.messages.take(id, Ending::Closed)
-            {
-                self.finish(cx, taken);
-            }
+            self.end_listen(cx, id);
             let cause = CancelCause::Closed;
             return Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: None }));
         }
@@ -326,6 +323,24 @@ impl Serving {
         let event = self.calls.ended(left, outcome, false);
         self.calls.messages.drop(cx, call, GivenUp::Cancelled, None);
         Some(event)
+    }
+
+    /// Ends a subscription of the peer: with its result if it was acknowledged, otherwise with an error. The response
+    /// may use the reserve of the outbox.
+    fn end_listen(&mut self, cx: &mut Cx<'_, '_>, id: IncomingId) {
+        let messages = &mut self.calls.messages;
+        let taken = if messages.answerable(id).is_err() {
+            messages.take(id, Ending::Closed)
+        } else if self.listens.is_acknowledged(id) {
+            self.listens.flush(&mut messages.incoming, id, cx.out);
+            messages.reply_shortly(cx, id, ReplyKind::Result, &())
+        } else {
+            messages.refuse_in_reserve(cx, id, &ViolationKind::ShuttingDown.text());
+            messages.take(id, Ending::Answered)
+        };
+        if let Some(taken) = taken {
+            self.finish(cx, taken);
+        }
     }
 
     /// Ends the next queued call that the negotiated session does not allow.

@@ -15,4 +15,5 @@ mod request_meta;
 mod results;
 mod routes;
 mod streams;
+mod subscription_ends;
 mod subscriptions;
