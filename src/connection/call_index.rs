@@ -67,6 +67,16 @@ impl CallIndex {
         !(self.stuck.is_empty() && self.early.is_empty() && self.unwanted.is_empty())
     }
 
+    /// Whether resources of ended subscriptions are left.
+    pub(super) fn has_resources(&self) -> bool {
+        !(self.unwanted.is_empty() && self.orphaned.is_empty())
+    }
+
+    /// Removes the resources of ended subscriptions, because the connection has ended.
+    pub(super) fn forget_resources(&mut self) {
+        (self.unwanted, self.orphaned) = (VecDeque::new(), Vec::new());
+    }
+
     /// Returns the call that has become this task.
     pub(super) fn call_of_task(&self, id: &str) -> Option<CallId> {
         self.by_task.0.get(id).copied()

@@ -174,6 +174,9 @@ impl Dispatcher {
         self.messages_mut().forget_session();
         self.serving.listens = LazyBox::EMPTY;
         self.serving.bridges = LazyBox::EMPTY;
+        if self.serving.calls.index.has_resources() {
+            self.serving.calls.index.forget_resources();
+        }
         let cause = self.messages().lifecycle.cause_of_end();
         Some(CommonEvent::Closed { cause })
     }

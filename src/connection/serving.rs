@@ -364,7 +364,6 @@ impl Serving {
                 return Some(event);
             }
         }
-        self.calls.messages.queue = LazyBox::EMPTY;
         None
     }
 
