@@ -254,9 +254,10 @@ impl<M: Machine> Wire<M> {
             let State { machine, out, requests, .. } = state;
             act(machine, out, requests)
         });
-        // On the stream of an open connection nothing depends on a response but the writer, unless something waits for
-        // room.
-        if self.has_open_stream(&state) && !state.waits_for_room() {
+        // On the stream of an open connection nothing depends on the response of a server but the writer, unless
+        // something waits for room. The response of a client may continue the clock of its calls, or end one of them.
+        let is_due = state.machine.in_flight().is_due(Instant::EPOCH);
+        if self.has_open_stream(&state) && !state.waits_for_room() && !is_due {
             state.try_write_directly();
             let writer = state.take_writer();
             drop(state);

@@ -12,4 +12,5 @@ mod on_smol;
 mod on_tokio;
 mod runners;
 mod suite;
+mod waiting_people;
 mod waiting_requests;
