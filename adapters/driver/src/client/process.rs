@@ -19,6 +19,13 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How long to wait for the end of the standard error of a process that has ended. Another process may keep it open.
 const STDERR_END: Duration = Duration::from_millis(200);
 
+/// How long to wait for the end of a process that was killed. A process of another user cannot be killed, and one in a
+/// system call that does not end does not end either.
+const KILLED: Duration = Duration::from_secs(5);
+
+/// The same for a process that is dropped, which blocks the thread.
+const DROPPED: Duration = Duration::from_secs(1);
+
 /// How a server that is a child process is run and ended
 /// ([shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown)), unless a
 /// [`KillSwitch`](crate::KillSwitch) ends the wait for it.
@@ -77,6 +84,8 @@ pub struct Process {
     options: ProcessOptions,
     kill_switch: KillSwitch,
     stderr: Arc<Tail>,
+    /// Whether the process was killed and did not end in time.
+    is_unkillable: bool,
 }
 
 impl Process {
@@ -101,7 +110,9 @@ impl Process {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (kill_switch, stderr_tail) = (KillSwitch::default(), Arc::default());
-        let process = Self { child, group, options, kill_switch, stderr: stderr_tail };
+        let is_unkillable = false;
+        let process =
+            Self { child, group, options, kill_switch, stderr: stderr_tail, is_unkillable };
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };
@@ -168,23 +179,29 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// The error of the operating system if it cannot report the exit status.
+    /// The error of the operating system if it cannot report the exit status, or cannot kill the process:
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a process of another user.
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if the process does not end within 5 s after it was killed. A thread of its
+    /// own waits for such a process when this value is dropped.
     pub async fn end(&mut self, sleep: &dyn Sleep) -> io::Result<ExitStatus> {
         let by_itself = self.wait(self.options.exit, sleep).await?;
         // A process that has ended may have left others behind that did not notice the end of its input.
         let patience = if self.group.terminate() { self.options.terminate } else { Duration::ZERO };
+        let asked = Instant::now();
         let status = match by_itself {
             Some(status) => Some(status),
             None => self.wait(patience, sleep).await?,
         };
-        let group = &mut self.group;
+        let (group, left) = (&mut self.group, patience.saturating_sub(asked.elapsed()));
         if let Some(status) = status
-            && within(patience, sleep, &self.kill_switch, || !group.is_alive()).await
+            && within(left, sleep, &self.kill_switch, || !group.is_alive()).await
         {
             return Ok(status);
         }
-        self.kill();
-        self.child.wait()
+        let killed = self.kill();
+        let status = last_status(KILLED, sleep, killed, || self.child.try_wait()).await;
+        self.is_unkillable = status.is_err();
+        status
     }
 
     /// Returns the exit status, if the process ends within `patience`.
@@ -209,10 +226,32 @@ impl Process {
         status
     }
 
-    fn kill(&mut self) {
+    fn kill(&mut self) -> io::Result<()> {
         self.group.kill();
-        // The process may have ended in the meantime.
-        _ = self.child.kill();
+        self.child.kill()
+    }
+}
+
+/// Returns the exit status of a process that was killed, with this result, if the process ends within `patience`.
+async fn last_status(
+    patience: Duration,
+    sleep: &dyn Sleep,
+    killed: io::Result<()>,
+    mut try_wait: impl FnMut() -> io::Result<Option<ExitStatus>>,
+) -> io::Result<ExitStatus> {
+    let mut status = Ok(None);
+    within(patience, sleep, &KillSwitch::default(), || {
+        status = try_wait();
+        !matches!(status, Ok(None))
+    })
+    .await;
+    match (status?, killed) {
+        (Some(status), _) => Ok(status),
+        (None, Err(error)) => Err(error),
+        (None, Ok(())) => {
+            let text = "the process was killed, and has not ended";
+            Err(io::Error::new(io::ErrorKind::TimedOut, text))
+        }
     }
 }
 
@@ -239,9 +278,16 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Its input may still be open, so waiting for the process to notice is pointless.
         if !matches!(self.child.try_wait(), Ok(Some(_))) || self.group.is_alive() {
-            self.kill();
-            // A killed process ends soon.
-            _ = self.child.wait();
+            // The process may have ended in the meantime.
+            _ = self.kill();
+            let patience = if self.is_unkillable { Duration::ZERO } else { DROPPED };
+            let killed = Instant::now();
+            while matches!(self.child.try_wait(), Ok(None)) {
+                if patience <= killed.elapsed() {
+                    return self.group.reap_later();
+                }
+                thread::sleep(LOOK);
+            }
         }
     }
 }
@@ -271,5 +317,39 @@ impl Tail {
 impl fmt::Debug for Tail {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Tail").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// A timer that blocks the thread.
+    struct Blocks;
+
+    impl Sleep for Blocks {
+        fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            Box::pin(async move { thread::sleep(time) })
+        }
+    }
+
+    /// The error for a process that does not end after it was killed.
+    fn error_after(killed: io::Result<()>) -> io::ErrorKind {
+        let mut end = pin!(last_status(Duration::from_millis(10), &Blocks, killed, || Ok(None)));
+        match end.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Err(error)) => error.kind(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_wait_for_a_process_that_cannot_be_killed_ends() {
+        let denied = io::ErrorKind::PermissionDenied;
+        assert_eq!(error_after(Err(denied.into())), denied);
+        assert_eq!(error_after(Ok(())), io::ErrorKind::TimedOut);
     }
 }

@@ -12,7 +12,10 @@ pub(crate) use windows::ProcessGroup;
 #[cfg(unix)]
 mod unix {
     use super::*;
-    use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+    use rustix::process::{
+        Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group,
+        waitpid,
+    };
 
     /// A process, and the group that it leads.
     #[derive(Debug)]
@@ -63,6 +66,14 @@ mod unix {
         #[allow(clippy::needless_pass_by_ref_mut, reason = "Windows needs it")]
         pub(crate) fn kill(&mut self) {
             self.signal(Signal::KILL);
+        }
+
+        /// Starts a thread that waits for the process, so that the process does not stay a zombie. Does nothing if no
+        /// thread can be started.
+        pub(crate) fn reap_later(&self) {
+            let Some(process) = self.number else { return };
+            let wait = move || _ = waitpid(Some(process), WaitOptions::empty());
+            _ = std::thread::Builder::new().name("mcp reaper".into()).spawn(wait);
         }
 
         fn signal(&self, signal: Signal) {
@@ -132,6 +143,9 @@ mod windows {
         pub(crate) fn kill(&mut self) {
             self.job = None;
         }
+
+        /// Windows keeps nothing of a process whose handles are closed.
+        pub(crate) const fn reap_later(&self) {}
     }
 }
 
@@ -162,5 +176,7 @@ mod other {
         }
 
         pub(crate) const fn kill(&mut self) {}
+
+        pub(crate) const fn reap_later(&self) {}
     }
 }
