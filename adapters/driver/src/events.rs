@@ -31,7 +31,7 @@ pub(crate) struct Events<M: Machine> {
     /// Whether the handler has an event and has not returned.
     is_handling: bool,
     /// The futures that wait until earlier events have been handled.
-    barriers: Wakers,
+    pub(crate) barriers: Wakers,
 }
 
 impl<M: Machine> Events<M> {
@@ -153,13 +153,18 @@ impl<M: Machine> Drop for EventDelivery<M> {
             });
         } else {
             // The job was dropped before it ran, so starting another one now would be futile.
-            wire.lock().events.end();
+            let woken = {
+                let mut state = wire.lock();
+                state.events.end();
+                state.events.barriers.take()
+            };
+            woken.for_each(Waker::wake);
         }
     }
 }
 
-/// A future that is ready when the handler has returned from all events that had arrived before its first poll: `await`
-/// it. See [`Handle::events_handled`].
+/// A future that is ready when the handler has returned from all events that had arrived before its first poll, or when
+/// the connection has ended and no handler is left: `await` it. See [`Handle::events_handled`].
 #[must_use = "a future does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct EventsHandled<M: Machine> {
@@ -182,8 +187,10 @@ impl<M: Machine> Future for EventsHandled<M> {
         let Self { handle, target, place } = &mut *self;
         let mut state = handle.wire().lock();
         let target = *target.get_or_insert(state.events.arrived);
+        // The runtime of the handler may have ended before the connection. Then nothing handles the other events.
+        let is_over = state.has_ended() && !state.events.is_delivering;
         // The number of events in between is far below half of all numbers.
-        if state.events.handled().wrapping_sub(target) <= u32::MAX / 2 {
+        if is_over || state.events.handled().wrapping_sub(target) <= u32::MAX / 2 {
             return Poll::Ready(());
         }
         let old = state.events.barriers.register(place, context);

@@ -107,7 +107,7 @@ impl<M: Machine> Wire<M> {
         if !state.has_ended() {
             let closing = Closing { since: now, written: Some(now), has_ended: true };
             state.closing = Some(Box::new(closing));
-            state.after.ended = true;
+            state.note_end();
         }
         self.release(state);
     }
@@ -184,7 +184,7 @@ impl<M: Machine> Wire<M> {
         }
         if state.events.is_idle() || is_due {
             closing.has_ended = true;
-            state.after.ended = true;
+            state.note_end();
         }
         closing
     }
@@ -197,6 +197,13 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
+    /// Wakes everything that waits for the end of the connection.
+    fn note_end(&mut self) {
+        self.after.ended = true;
+        let woken = self.events.barriers.take();
+        self.after.wake(woken);
+    }
+
     /// Whether the connection has ended completely.
     pub(crate) fn has_ended(&self) -> bool {
         self.closing.as_ref().is_some_and(|closing| closing.has_ended)

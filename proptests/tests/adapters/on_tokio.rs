@@ -11,11 +11,12 @@ use mcp_sansio::event::Expiry;
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{
-    ByteStream, CallOptions, ClientConfig, Phase, RespondError, RevisionSet, Server, ServerConfig,
+    ByteStream, CallOptions, Client, ClientConfig, ClientEvent, Phase, RespondError, RevisionSet,
+    Server, ServerConfig,
 };
 use mcp_sansio_tokio::{
-    Blocking, CallFailure, Connection, Exchange, Handler, OpenError, RefuseAll, SharedTasks, clock,
-    connect, read_into, serve, write_from,
+    Blocking, CallFailure, Connection, Exchange, Handle, Handler, OpenError, RefuseAll,
+    SharedTasks, clock, connect, read_into, serve, write_from,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
@@ -288,6 +289,41 @@ async fn functions_that_block() {
     }
     connection.close(Duration::from_secs(30)).await.unwrap();
     server.await.unwrap().unwrap();
+}
+
+/// A handler that never returns from an event, and reports the first one.
+struct Stuck(UnboundedSender<()>);
+
+impl Handler<Client> for Stuck {
+    async fn serve(&self, _: Exchange<Client>) {}
+
+    async fn event(&self, _: &Handle<Client>, _: ClientEvent<'static>) {
+        self.0.send(()).unwrap();
+        pending().await
+    }
+}
+
+/// The wait for the handler of events ends if the runtime of the handler ends, although events are left.
+#[tokio::test]
+async fn events_are_over_with_the_runtime_of_their_handler() {
+    let other = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let other = other.unwrap();
+    let (ours, mut theirs) = duplex(4096);
+    let (sender, mut reported) = unbounded_channel();
+    let (reader, writer) = split(ours);
+    let connecting = other.spawn(connect(client_config(), reader, writer, Stuck(sender)));
+    let mut initialize = [0; 4096];
+    _ = theirs.read(&mut initialize).await.unwrap();
+    let members = r#""protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}"#;
+    let result = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{members}}}}}\n");
+    theirs.write_all(result.as_bytes()).await.unwrap();
+    let connection = connecting.await.unwrap().unwrap();
+    let changed = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+    theirs.write_all(changed.repeat(3).as_bytes()).await.unwrap();
+    reported.recv().await.unwrap();
+    let handled = connection.handle().events_handled();
+    other.shutdown_background();
+    timeout(Duration::from_secs(60), handled).await.unwrap();
 }
 
 /// Async handlers that block their thread although they should not, on a runtime with other threads.
