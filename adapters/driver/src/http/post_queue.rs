@@ -185,22 +185,20 @@ impl State<Server> {
         queue.and_then(|queue| queue.get_mut(place)).is_some_and(|waiting| waiting.is_cancelled)
     }
 
-    /// Cancels the waiting request that this frame names. Returns whether there is one.
-    pub(super) fn cancels_waiting(&mut self, frame: &Frame<'_>) -> bool {
+    /// Cancels the waiting request that this frame names, if there is one. The machine ignores such a cancellation, but
+    /// needs the frame nevertheless: it may be the last one of a batch.
+    pub(super) fn cancel_waiting(&mut self, frame: &Frame<'_>) {
         if !self.http.waits_for_room() {
-            return false;
+            return;
         }
-        let Some(id) = self.machine.in_flight().cancelled_before_receipt(frame) else {
-            return false;
-        };
-        let Some(queue) = &mut self.http.transport else { return false };
+        let Some(id) = self.machine.in_flight().cancelled_before_receipt(frame) else { return };
+        let Some(queue) = &mut self.http.transport else { return };
         let is_named =
             |waiting: &&mut Waiting| !waiting.is_cancelled && waiting.id.as_ref() == Some(&id);
-        let Some(named) = queue.waiting.iter_mut().find(is_named) else { return false };
+        let Some(named) = queue.waiting.iter_mut().find(is_named) else { return };
         named.is_cancelled = true;
         // When the task of the POST drops its future, it wakes the next POST.
         self.after.wake([named.waker.clone()]);
-        true
     }
 }
 

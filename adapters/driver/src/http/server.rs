@@ -158,9 +158,7 @@ impl Wire<Server> {
         let mut may_inline = state.http.inline.is_none() && state.jobs.is_inline();
         let mut inline = None;
         for frame in Frames::of(body, &self.limits) {
-            if state.cancels_waiting(&frame) {
-                continue;
-            }
+            state.cancel_waiting(&frame);
             let bytes = frame.bytes().len();
             may_inline &= frame.is_last();
             let event = state.machine.receive_scanned(frame, scanned, received, &mut state.out);

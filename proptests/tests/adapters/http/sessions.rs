@@ -205,6 +205,36 @@ async fn a_post_that_waits_can_be_cancelled() {
     assert_eq!(order, ["through a", "at the gate d", "through d"]);
 }
 
+/// A cancellation of a request that waits can be the last message of a batch. The batch is answered nevertheless.
+///
+/// Pain 3
+///
+/// Proves L-CANCEL-05, L-CANCEL-06.
+#[tokio::test]
+async fn the_end_of_a_batch_can_cancel_a_post_that_waits() {
+    let mut served = narrow().await;
+    let mut first = Raw::connect(served.address).await;
+    let session = first.initialize("2025-03-26").await;
+    first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
+    assert!(served.log.next().await.starts_with("at the gate a"));
+    let mut waiting = Raw::connect(served.address).await;
+    waiting.send(legacy(&session, 2, "gate", &"b".repeat(6_000))).await;
+    has_open(&served, 2).await;
+    let batch = format!("[{},{}]", call(3, "echo", "hello", &json!({})), cancel(&json!(2)));
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(post(&format!("Mcp-Session-Id: {session}\r\n"), &batch)).await;
+    let response =
+        r#"[{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"hello"}]}}]"#;
+    assert_eq!(raw.answer().await.body, response);
+    let cancelled = waiting.answer().await;
+    assert_eq!((cancelled.status(), &*cancelled.body), ("200", ""));
+    served.script.gate.add_permits(1);
+    assert_eq!(first.answer().await.status(), "200");
+    has_open(&served, 0).await;
+    assert!(served.log.next().await.starts_with("through a"));
+    assert!(served.log.is_silent());
+}
+
 /// The same for a client of 2024-11-05, whose POST has no body in its response.
 ///
 /// Pain 3
