@@ -10,10 +10,11 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::Phase;
-use mcp_sansio::http::{Reply, RequestSource, RequestValidator, SessionId};
+use mcp_sansio::http::{Destination, Reply, RequestSource, RequestValidator, SessionId};
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio_driver::random_bytes;
 
+use crate::before_message::wait_before;
 use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner, lock};
 use crate::exchange::{Carried, reply};
@@ -181,6 +182,7 @@ impl Inner {
         let wire = wire
             .filter(|wire| wire.phase() != Phase::Closed)
             .ok_or_else(RequestValidator::no_session)?;
+        wait_before(parts, &body, source, &Destination::Session(id)).await?;
         if let Some(request) = &mut *request {
             identify(request, source, access.as_deref());
         }

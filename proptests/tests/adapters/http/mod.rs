@@ -1,6 +1,7 @@
 //! Servers and clients on real sockets: exact bytes, broken connections, and both sides together.
 
 mod authorized;
+mod before_message;
 mod bounds;
 mod disconnects;
 mod fake;
