@@ -387,7 +387,7 @@ impl Inner {
                 return Err(refusal);
             }
         }
-        self.timekeeper.add(wire, self);
+        self.timekeeper.add(id, wire, self);
         Ok(())
     }
 

@@ -123,7 +123,7 @@ impl Endpoint {
             wire.suspend_session(source);
             return Err(error);
         }
-        inner.timekeeper.add(&wire, inner);
+        inner.timekeeper.add(id, &wire, inner);
         Ok(())
     }
 }

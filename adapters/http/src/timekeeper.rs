@@ -5,10 +5,11 @@ use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mcp_sansio::Server;
+use mcp_sansio::http::{SessionId, Sessions};
 use mcp_sansio_driver::{Timing, Wire};
 use tokio::time::Instant;
 
@@ -39,6 +40,7 @@ struct State {
 /// session's timer, so a session needs no task of its own.
 #[derive(Debug)]
 struct Alarm {
+    session: SessionId,
     wire: Weak<Wire<Server>>,
     keeper: Weak<Timekeeper>,
     number: u64,
@@ -64,10 +66,16 @@ impl Wake for Alarm {
 
 impl Timekeeper {
     /// Begins to handle the timeouts of this session.
-    pub(crate) fn add(self: &Arc<Self>, wire: &Arc<Wire<Server>>, inner: &Arc<Inner>) {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        id: SessionId,
+        wire: &Arc<Wire<Server>>,
+        inner: &Arc<Inner>,
+    ) {
         let mut state = lock(&self.state);
         state.next_number += 1;
         let alarm = Alarm {
+            session: id,
             wire: Arc::downgrade(wire),
             keeper: Arc::downgrade(self),
             number: state.next_number,
@@ -100,12 +108,17 @@ impl Timekeeper {
     }
 
     /// Handles the timeouts of a session that are due, and schedules the next one.
-    fn look_at(&self, alarm: &Arc<Alarm>) {
+    fn look_at(&self, alarm: &Arc<Alarm>, inner: &Weak<Inner>) {
         alarm.is_woken.store(false, Ordering::Release);
         let Some(wire) = alarm.wire.upgrade() else { return self.move_to(alarm, None) };
         let waker = Waker::from(Arc::clone(alarm));
         let until = match wire.poll_time(&Context::from_waker(&waker)) {
-            Timing::Over => None,
+            Timing::Over => {
+                if let Some(inner) = inner.upgrade() {
+                    inner.remove_ended(alarm.session, &wire);
+                }
+                None
+            }
             Timing::Until(until) => until,
         };
         self.move_to(alarm, until.map(Instant::from_std));
@@ -155,6 +168,21 @@ impl Timekeeper {
     }
 }
 
+impl Inner {
+    /// Removes a session that has ended by itself. Otherwise it would count for the limits until a request names it, or
+    /// until its idle time is over.
+    fn remove_ended(&self, id: SessionId, wire: &Arc<Wire<Server>>) {
+        let remove = |mut sessions: MutexGuard<'_, Sessions<Arc<Wire<Server>>>>| {
+            let is_it = sessions.peek(id).is_some_and(|other| Arc::ptr_eq(other, wire));
+            if is_it && let Some(source) = sessions.source(id) {
+                sessions.remove(id, source.principal);
+            }
+        };
+        remove(self.sessions());
+        remove(lock(&self.one_streams));
+    }
+}
+
 /// The task that handles the timeouts.
 struct Running {
     keeper: Arc<Timekeeper>,
@@ -166,7 +194,7 @@ impl Running {
         loop {
             let due = self.keeper.take_due(Instant::now());
             for some in due.chunks(MOST_AT_ONCE) {
-                some.iter().for_each(|alarm| self.keeper.look_at(alarm));
+                some.iter().for_each(|alarm| self.keeper.look_at(alarm, &self.inner));
                 tokio::task::yield_now().await;
             }
             drop(due);

@@ -221,6 +221,11 @@ impl Script {
                 }
                 exchange.respond(&CallToolResult::text("said"))
             }
+            "leave" => {
+                exchange.respond(&CallToolResult::text("left"))?;
+                exchange.handle().shut_down(Duration::ZERO);
+                Ok(())
+            }
             "change" => {
                 self.audience.list_changed(ChangedList::Tools);
                 exchange.respond(&CallToolResult::text("changed"))

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use hyper::Request;
+use mcp_sansio::Principal;
 use mcp_sansio_http::{EndpointOptions, OneStreamPaths};
 use serde_json::{Value, json};
 
@@ -75,6 +78,12 @@ async fn at_the_gate() -> (Served, Raw, String) {
 fn cancel(id: &Value) -> String {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
         .to_string()
+}
+
+/// Returns the first request of a client of 2024-11-05.
+fn initialize() -> String {
+    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string()
 }
 
 /// Waits until this many requests are open.
@@ -247,10 +256,8 @@ async fn a_message_that_waits_can_be_cancelled() {
     let endpoint = events.chunk().await;
     let path = endpoint.split("data: ").nth(1).unwrap().trim().to_owned();
     let send = |message: &str| post("", message).replacen("/mcp", &path, 1);
-    let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
     let mut raw = Raw::connect(served.address).await;
-    raw.send(send(&initialize.to_string())).await;
+    raw.send(send(&initialize())).await;
     assert_eq!(raw.answer().await.status(), "202");
     events.chunk().await;
     raw.send(send(&call(1, "gate", &"a".repeat(6_000), &json!({})))).await;
@@ -266,4 +273,39 @@ async fn a_message_that_waits_can_be_cancelled() {
     served.script.gate.add_permits(1);
     assert!(events.chunk().await.contains("through a"));
     has_open(&served, 0).await;
+}
+
+/// A session that the server has ended does not count for the limits, although its client does not know yet that it has
+/// ended. Here the client of 2024-11-05 does not read the end of its event stream.
+#[tokio::test]
+async fn a_session_that_the_server_has_ended_does_not_count() {
+    let mut options = EndpointOptions::new();
+    options.http.most_sessions = 1;
+    options.one_stream = Some(OneStreamPaths::default());
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-06-18").await;
+    let events = Request::get(served.url()).header("Accept", "text/event-stream").body(());
+    let unread = served.endpoint.handle_event_stream(Principal::default(), events.unwrap()).await;
+    let mut unread = unread.into_body();
+    let path = soon(unread.frame()).await.unwrap().unwrap().into_data().unwrap();
+    let path = String::from_utf8(path.to_vec()).unwrap();
+    let path = path.split("data: ").nth(1).unwrap().trim();
+    for message in [initialize(), call(1, "leave", "", &json!({}))] {
+        raw.send(post("", &message).replacen("/mcp", path, 1)).await;
+        assert_eq!(raw.answer().await.status(), "202");
+    }
+    raw.send(legacy(&session, 1, "leave", "")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    let have_ended = async {
+        while served.endpoint.sessions() != 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(have_ended).await;
+    raw.send(legacy(&session, 2, "echo", "")).await;
+    assert_eq!(raw.answer().await.status(), "404");
+    // There is room for another one.
+    raw.initialize("2025-06-18").await;
+    assert_eq!(served.endpoint.sessions(), 1);
 }
