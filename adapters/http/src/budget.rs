@@ -31,7 +31,8 @@ struct Pools {
     /// For everything: requests and responses, which hold a [`Share`], and the connections of sessions, which count their
     /// bytes themselves.
     common: Pool,
-    /// For small requests only.
+    /// For small requests only, and for their responses. Requests of sessions count here as well, but not what their
+    /// connections keep: all requests of a session share that, and it has limits of its own.
     reserve: Pool,
     /// The most bytes of a small request.
     small: usize,
@@ -56,7 +57,7 @@ impl Budget {
         self.0.common.used() + self.0.reserve.used()
     }
 
-    /// Returns the total for a connection, which adds the bytes that it keeps.
+    /// Returns the total for the connection of a session, which adds the bytes that it keeps.
     pub(crate) fn total(&self) -> Arc<KeptTotal> {
         Arc::clone(&self.0.common.used)
     }
@@ -161,6 +162,12 @@ impl Share {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.pool().give_back(bytes);
+    }
+
+    /// Returns the total for the connection of this request alone, which adds its unsent events. They count where the
+    /// request counts, and where [`lend`](Self::lend) counts them afterwards.
+    pub(crate) fn total(&self) -> &Arc<KeptTotal> {
+        &self.pool().used
     }
 
     fn pool(&self) -> &Pool {

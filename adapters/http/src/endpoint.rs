@@ -17,7 +17,7 @@ use mcp_sansio::http::{
 use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{ConnectionNumber, Limits, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
-use mcp_sansio_driver::{Clock, PostEntry, Run, SharedTasks, Wire, random_bytes};
+use mcp_sansio_driver::{Clock, KeptTotal, PostEntry, Run, SharedTasks, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{clock, spawner};
 
 use crate::before_message::wait_before;
@@ -306,14 +306,14 @@ impl Inner {
         }
         let carried = match destination {
             Destination::Modern => {
-                let connect = || self.connect_modern();
+                let connect = |kept: &_| self.connect_modern(kept);
                 self.serve_on_own_connection(connect, posted, share)?
             }
             Destination::Assumed(revision) => {
-                let connect = || {
+                let connect = |kept: &_| {
                     let (number, now) = (self.next_number(), self.clock.now());
                     let (server, streams) = self.validator.assumed(number, revision, source, now);
-                    self.connect(server, streams)
+                    self.connect(server, streams, Arc::clone(kept))
                 };
                 self.serve_on_own_connection(connect, posted, share)?
             }
@@ -346,7 +346,7 @@ impl Inner {
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
         let (server, streams) = self.validator.session(self.next_number(), id);
-        let wire = self.connect(server, streams);
+        let wire = self.connect(server, streams, self.budget.total());
         let posted = (body, scanned, source, request);
         let begun = self.hand_over(&wire, posted, Some(open), PostEntry::Always);
         let (accepted, _) = begun.map_err(|_| RequestValidator::closing())?;
@@ -391,9 +391,14 @@ impl Inner {
         Ok(())
     }
 
-    pub(crate) fn connect(&self, server: Server, streams: Streams) -> Arc<Wire<Server>> {
+    /// Creates a connection, whose kept bytes count in a total.
+    pub(crate) fn connect(
+        &self,
+        server: Server,
+        streams: Streams,
+        kept: Arc<KeptTotal>,
+    ) -> Arc<Wire<Server>> {
         let (options, runner) = (&self.options.connection, Arc::clone(&self.runner));
-        let kept = self.budget.total();
         let limits = Arc::clone(&self.limits);
         Wire::behind_http((server, streams), limits, options, self.clock.clone(), runner, kept)
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use mcp_sansio::Server;
 use mcp_sansio::http::{Reply, RequestValidator};
-use mcp_sansio_driver::{PostEntry, Wire};
+use mcp_sansio_driver::{KeptTotal, PostEntry, Wire};
 
 use crate::budget::Share;
 use crate::endpoint::{Inner, lock};
@@ -73,14 +73,14 @@ impl Inner {
     /// Serves a message that belongs to no known session, on a connection of its own.
     pub(crate) fn serve_on_own_connection(
         self: &Arc<Self>,
-        connect: impl FnOnce() -> Arc<Wire<Server>>,
+        connect: impl FnOnce(&Arc<KeptTotal>) -> Arc<Wire<Server>>,
         posted: Posted<'_, '_>,
         share: Share,
     ) -> Result<Carried, Reply> {
         // Check the limits first, so that a refused request creates no connection.
         let (body, scanned, source, request) = posted;
         let open = self.admit(source, request)?;
-        let wire = connect();
+        let wire = connect(share.total());
         let mut wires = lock(&self.one_request);
         // Either a shutdown finds the connection in the list, or this check finds the shutdown.
         if self.is_closing() {
@@ -102,17 +102,19 @@ impl Inner {
         Ok(carried.listed(Arc::downgrade(self), place))
     }
 
-    /// Returns a connection for a message without a session. The connection may have served other such messages.
-    pub(crate) fn connect_modern(&self) -> Arc<Wire<Server>> {
+    /// Returns a connection for a message without a session, whose kept bytes count in a total. The connection may have
+    /// served other such messages.
+    pub(crate) fn connect_modern(&self, kept: &Arc<KeptTotal>) -> Arc<Wire<Server>> {
         let spare = lock(&self.one_request).take_spare();
         match spare {
             Some(wire) => {
+                wire.count_in(kept);
                 self.runner.begin(&wire.handle());
                 wire
             }
             None => {
                 let (server, streams) = self.validator.modern(self.next_number());
-                self.connect(server, streams)
+                self.connect(server, streams, Arc::clone(kept))
             }
         }
     }

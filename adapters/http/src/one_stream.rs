@@ -140,7 +140,7 @@ impl Inner {
         let now = self.clock.now();
         let (server, streams, response) =
             self.validator.one_stream(self.next_number(), id, place, now);
-        let wire = self.connect(server, streams);
+        let wire = self.connect(server, streams, self.budget.total());
         self.enter(&self.one_streams, id, source, &wire)?;
         let (inner, principal) = (Arc::downgrade(self), source.principal);
         let carried = Carried::new(wire, response, share).then(move || {

@@ -116,7 +116,7 @@ impl Endpoint {
         inner.sessions().check_restore(id, source)?;
         let (server, streams) = inner.validator.restore(inner.next_number(), saved, now)?;
         // Outside the lock, because it calls the handler.
-        let wire = inner.connect(server, streams);
+        let wire = inner.connect(server, streams, inner.budget.total());
         let restored = inner.sessions().restore(id, source, Arc::clone(&wire), now);
         if let Err(error) = restored {
             // Another restore of the session was faster. `end_now` would forget the tasks of the session.

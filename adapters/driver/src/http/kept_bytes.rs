@@ -48,6 +48,15 @@ impl KeptBytes {
         Self { total: Some(total), ..Self::default() }
     }
 
+    /// Moves the share to another total.
+    pub(super) fn move_to(&mut self, total: &Arc<KeptTotal>) {
+        if self.total.as_ref().is_none_or(|own| !Arc::ptr_eq(own, total)) {
+            let bytes = self.counted;
+            *self = Self::in_total(Arc::clone(total));
+            self.set(bytes);
+        }
+    }
+
     fn set(&mut self, bytes: usize) {
         if let Some(total) = self.total.as_ref().filter(|_| bytes != self.counted) {
             // Adding first keeps the total from going below zero.

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use mcp_sansio::Server;
 use mcp_sansio::event::Counts;
 
+use super::KeptTotal;
 use crate::wire::{State, Wire};
 
 impl Wire<Server> {
@@ -17,6 +18,11 @@ impl Wire<Server> {
         let Some(wire) = Arc::get_mut(self) else { return false };
         let state = wire.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         wire.tasks.is_none() && state.is_like_new()
+    }
+
+    /// Counts the kept bytes of this connection in another total from now on: see [`behind_http`](Self::behind_http).
+    pub fn count_in(&self, kept: &Arc<KeptTotal>) {
+        self.lock().http.kept.move_to(kept);
     }
 }
 

@@ -287,6 +287,37 @@ async fn small_requests_have_a_reserve() {
     assert_eq!(again.answer().await.status(), "200");
 }
 
+/// The unread events of a small request fill the reserve as its response does, and further requests are refused. The
+/// connection of the request has served another one when there was room.
+#[tokio::test]
+async fn unread_events_of_a_small_request_fill_the_reserve() {
+    let mut options = EndpointOptions::new();
+    options.bytes = 160_000;
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let ask =
+        async |tool, text| served.endpoint.handle(request(&served, modern(1, tool, text))).await;
+    assert_eq!(ask("echo", "").await.status(), 200);
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-06-18").await;
+    let unread = served.endpoint.handle(request(&served, listen(&session, ""))).await;
+    let mut begun = Raw::connect(served.address).await;
+    begun.send(unfinished(30_000)).await;
+    keeps(&served, |bytes| 120_000 < bytes).await;
+    raw.send(legacy(&session, 1, "chat", "1000")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    keeps(&served, |bytes| 160_000 < bytes).await;
+    // A request counts 8 KiB, and the reserve has 20,000 bytes.
+    let before = served.endpoint.kept_bytes();
+    let steps = ask("steps", "50").await;
+    assert_eq!(steps.status(), 200);
+    let events = served.endpoint.kept_bytes() - before - 8_192;
+    assert!(50 * 80 < events && events < 50 * 150, "{events}");
+    assert_eq!(ask("echo", "").await.status(), 503);
+    drop(steps);
+    assert_eq!(ask("echo", "").await.status(), 200);
+    drop((unread, begun));
+}
+
 /// Unread events of a modern subscription count as well; unread events of a session that ends no longer count.
 #[tokio::test]
 async fn unread_events_count_until_their_connection_ends() {
