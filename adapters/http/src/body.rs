@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use tokio::time::Sleep;
 
 use crate::exchange::Carried;
-use crate::idle::Busy;
 
 /// The body of a response: complete at once, or a stream of events.
 ///
@@ -21,8 +20,6 @@ use crate::idle::Busy;
 /// before its end reports that the client has disconnected.
 pub struct ResponseBody {
     kind: Kind,
-    /// Marks the HTTP connection as busy while the body exists.
-    _busy: Option<Busy>,
     /// The deadline of the body.
     until: Option<Pin<Box<Sleep>>>,
 }
@@ -34,11 +31,11 @@ enum Kind {
 
 impl ResponseBody {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self { kind: Kind::Whole(bytes.into()), _busy: None, until: None }
+        Self { kind: Kind::Whole(bytes.into()), until: None }
     }
 
     pub(crate) fn events(carried: Carried) -> Self {
-        Self { kind: Kind::Events(Box::new(carried)), _busy: None, until: None }
+        Self { kind: Kind::Events(Box::new(carried)), until: None }
     }
 
     /// Returns the bytes of a body that is complete at once, and not read yet. `None` for a stream of events.
@@ -47,11 +44,6 @@ impl ResponseBody {
             Kind::Whole(bytes) => Some(bytes),
             Kind::Events(_) => None,
         }
-    }
-
-    /// Marks the HTTP connection as busy until the body ends.
-    pub(crate) fn during(self, busy: Busy) -> Self {
-        Self { _busy: Some(busy), ..self }
     }
 
     /// Ends a stream of events at this time, as if the client had disconnected.

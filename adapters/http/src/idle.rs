@@ -1,4 +1,4 @@
-//! `Activity`: detects idle connections.
+//! `Activity`: detects idle connections, and clients that do not read their responses.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 pub(crate) const HEAD: Duration = Duration::from_secs(30);
 
 /// The time that a connection of HTTP/2 may be open without a request, and the time for which a client may read nothing
-/// of the end of a response.
+/// of a complete response.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The activity of one connection. Clones share it.
@@ -30,24 +30,48 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// The number of requests that are being served.
+    /// The responses of this connection, by the index in their [`Busy`] and their chunks.
+    responses: Vec<Progress>,
+    /// The indices without a response.
+    free: Vec<usize>,
+    /// The number of requests whose responses are not complete.
     open: usize,
+    /// The number of complete responses with unwritten bytes.
+    unwritten: usize,
     /// The time at which the latest request ended, or at which the client continued to read after that.
     since: Instant,
+    /// The time at which bytes of a response were last written, or at which the first unwritten response was complete.
+    written: Instant,
+}
+
+/// The progress of a response.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    is_complete: bool,
+    /// The number of its chunks with unwritten bytes.
+    chunks: usize,
 }
 
 impl Activity {
     /// Creates the activity of a connection without requests.
     pub(crate) fn new() -> Self {
-        let state = Mutex::new(State { open: 0, since: Instant::now() });
+        let now = Instant::now();
+        let state = Mutex::new(State {
+            responses: Vec::new(),
+            free: Vec::new(),
+            open: 0,
+            unwritten: 0,
+            since: now,
+            written: now,
+        });
         let (is_http2, is_writing) = (AtomicBool::new(false), AtomicBool::new(false));
         Self { shared: Arc::new(Shared { state, is_http2, is_writing }) }
     }
 
-    /// Counts a request until the returned value is dropped.
+    /// Counts a request as open until the returned value is dropped, and its response until it is written.
     pub(crate) fn begin(&self) -> Busy {
-        self.lock().open += 1;
-        Busy(self.clone())
+        let index = self.lock().begin();
+        Busy { activity: self.clone(), index }
     }
 
     /// Notes that the client has chosen HTTP/2.
@@ -59,25 +83,24 @@ impl Activity {
     pub(crate) fn set_writing(&self, is_writing: bool) {
         if self.shared.is_writing.load(Ordering::Relaxed) != is_writing {
             self.shared.is_writing.store(is_writing, Ordering::Relaxed);
-            // hyper drops a body, and with it the request, when it has all bytes of the body. The client may take much
-            // longer to read them.
+            // hyper and TLS may have copied the end of a response. The client may take much longer to read it.
             self.lock().since = Instant::now();
         }
     }
 
-    /// Waits until the connection has been idle for too long.
+    /// Waits until the connection has been idle for too long, or its client has read nothing for too long.
     pub(crate) async fn ceased(self) {
         loop {
-            let State { open, since } = *self.lock();
             let Shared { is_http2, is_writing, .. } = &*self.shared;
             let has_longer = is_http2.load(Ordering::Relaxed) || is_writing.load(Ordering::Relaxed);
-            let patience = if has_longer { IDLE } else { HEAD };
-            let until = if open == 0 { since + patience } else { Instant::now() + HEAD };
-            if until <= Instant::now() {
+            let until = self.lock().until(if has_longer { IDLE } else { HEAD });
+            let now = Instant::now();
+            if until.is_some_and(|until| until <= now) {
                 return;
             }
-            // A request that ends meanwhile cannot be too old before the next look.
-            tokio::time::sleep_until(until).await;
+            // Whatever happens meanwhile cannot be too old before the next look.
+            let look = now + HEAD;
+            tokio::time::sleep_until(until.map_or(look, |until| until.min(look))).await;
         }
     }
 
@@ -86,14 +109,105 @@ impl Activity {
     }
 }
 
-/// A request in progress.
+impl State {
+    fn begin(&mut self) -> usize {
+        self.open += 1;
+        let free = self.free.pop();
+        let free = free.and_then(|free| Some((free, self.responses.get_mut(free)?)));
+        match free {
+            Some((index, response)) => {
+                *response = Progress::default();
+                index
+            }
+            None => {
+                self.responses.push(Progress::default());
+                self.responses.len() - 1
+            }
+        }
+    }
+
+    /// Returns the time at which the connection ends if nothing happens until then. `patience` is the longest time
+    /// without a request.
+    fn until(&self, patience: Duration) -> Option<Instant> {
+        match (self.open, self.unwritten) {
+            (0, 0) => Some(self.since + patience),
+            (0, _) => Some(self.written + IDLE),
+            _ => None,
+        }
+    }
+
+    fn add_chunk(&mut self, index: usize) {
+        if let Some(response) = self.responses.get_mut(index) {
+            response.chunks += 1;
+        }
+    }
+
+    fn remove_chunk(&mut self, index: usize) {
+        let Some(response) = self.responses.get_mut(index) else { return };
+        response.chunks -= 1;
+        if response.is_complete && response.chunks == 0 {
+            self.unwritten -= 1;
+            self.end(index);
+        }
+    }
+
+    fn complete(&mut self, index: usize) {
+        let Some(response) = self.responses.get_mut(index) else { return };
+        response.is_complete = true;
+        self.open -= 1;
+        if response.chunks == 0 {
+            self.end(index);
+            return;
+        }
+        if self.unwritten == 0 {
+            self.written = Instant::now();
+        }
+        self.unwritten += 1;
+    }
+
+    fn end(&mut self, index: usize) {
+        self.free.push(index);
+        self.since = Instant::now();
+    }
+}
+
+/// A request in progress. Dropping it notes that the response is complete, or has been given up.
 #[derive(Debug)]
-pub(crate) struct Busy(Activity);
+pub(crate) struct Busy {
+    activity: Activity,
+    index: usize,
+}
+
+impl Busy {
+    /// Counts a chunk of the response until the returned value is dropped.
+    pub(crate) fn chunk(&self) -> Unwritten {
+        self.activity.lock().add_chunk(self.index);
+        Unwritten { activity: self.activity.clone(), index: self.index }
+    }
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.open -= 1;
-        state.since = Instant::now();
+        self.activity.lock().complete(self.index);
+    }
+}
+
+/// A chunk of a response with bytes that are not written.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    activity: Activity,
+    index: usize,
+}
+
+impl Unwritten {
+    /// Notes that bytes of the chunk were written.
+    pub(crate) fn note_written(&self) {
+        self.activity.lock().written = Instant::now();
+    }
+}
+
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        self.activity.lock().remove_chunk(self.index);
     }
 }

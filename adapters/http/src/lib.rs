@@ -153,6 +153,7 @@ mod authorize;
 mod before_message;
 mod body;
 mod budget;
+mod busy_body;
 mod connect;
 mod endpoint;
 mod exchange;

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::body::ResponseBody;
+use crate::busy_body::BusyBody;
 use crate::endpoint::Endpoint;
 use crate::exchange::reply;
 use crate::identify::{PeerAddress, Sender};
@@ -274,9 +275,9 @@ fn service(
     activity: Activity,
 ) -> impl hyper::service::Service<
     Request<Incoming>,
-    Response = Response<ResponseBody>,
+    Response = Response<BusyBody<ResponseBody>>,
     Error = Infallible,
-    Future = impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send,
+    Future = impl Future<Output = Result<Response<BusyBody<ResponseBody>>, Infallible>> + Send,
 > {
     service_fn(move |mut request: Request<Incoming>| {
         let mut sender = Sender::Asked;

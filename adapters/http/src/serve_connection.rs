@@ -2,22 +2,19 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
-use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::body::ResponseBody;
+use crate::busy_body::BusyBody;
 use crate::endpoint::Endpoint;
-use crate::idle::{Activity, Busy};
+use crate::idle::Activity;
 use crate::prompt::Prompt;
 use crate::serve::{builder, drive};
 
@@ -46,7 +43,8 @@ where
         let busy = noting.begin();
         let response = respond(request);
         async move {
-            Ok::<_, Infallible>(response.await.map(|body| BusyBody { body, busy: Some(busy) }))
+            let response = response.await;
+            Ok::<_, Infallible>(response.map(|body| BusyBody::new(body, Some(busy))))
         }
     });
     let stream = Prompt::new(TokioIo::new(stream), activity.clone());
@@ -59,45 +57,5 @@ impl Endpoint {
     /// the request has another path, or the endpoint is not protected.
     pub fn metadata<B>(&self, request: &Request<B>) -> Option<Response<ResponseBody>> {
         self.has_metadata_at(request.uri().path()).then(|| self.handle_metadata(request))
-    }
-}
-
-pin_project! {
-    /// A body that marks its connection as busy until it ends.
-    struct BusyBody<B> {
-        #[pin]
-        body: B,
-        busy: Option<Busy>,
-    }
-}
-
-impl<B: Body> Body for BusyBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let this = self.project();
-        let polled = this.body.poll_frame(context);
-        if matches!(polled, Poll::Ready(None)) {
-            *this.busy = None;
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl<B> fmt::Debug for BusyBody<B> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("BusyBody").finish_non_exhaustive()
     }
 }

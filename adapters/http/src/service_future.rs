@@ -9,12 +9,13 @@ use hyper::Response;
 use pin_project_lite::pin_project;
 
 use crate::body::ResponseBody;
+use crate::busy_body::BusyBody;
 use crate::idle::Busy;
 
 type Boxed = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
 
 pin_project! {
-    /// Responds to a request. The connection counts as busy until the body of the response has ended.
+    /// Responds to a request. The connection counts as busy until the body of the response is written.
     ///
     /// Nearly all requests are for the endpoint, so that its future needs no allocation. Futures for other paths are
     /// boxed: hyper moves this one for each request, so it must not be larger than that of the endpoint.
@@ -49,7 +50,7 @@ impl<E> ServiceFuture<E> {
 }
 
 impl<E: Future<Output = Response<ResponseBody>>> Future for ServiceFuture<E> {
-    type Output = Result<Response<ResponseBody>, Infallible>;
+    type Output = Result<Response<BusyBody<ResponseBody>>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -58,9 +59,6 @@ impl<E: Future<Output = Response<ResponseBody>>> Future for ServiceFuture<E> {
             WorkProjection::Boxed { work } => work.as_mut().poll(context),
         });
         let busy = this.busy.take();
-        Poll::Ready(Ok(match busy {
-            Some(busy) => response.map(|body| body.during(busy)),
-            None => response,
-        }))
+        Poll::Ready(Ok(response.map(|body| BusyBody::new(body, busy))))
     }
 }

@@ -5,6 +5,7 @@ mod before_message;
 mod bounds;
 mod disconnects;
 mod fake;
+mod flow_control;
 mod heads;
 mod idle_sockets;
 mod jwt;
