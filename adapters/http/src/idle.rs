@@ -129,10 +129,12 @@ impl State {
     /// Returns the time at which the connection ends if nothing happens until then. `patience` is the longest time
     /// without a request.
     fn until(&self, patience: Duration) -> Option<Instant> {
-        match (self.open, self.unwritten) {
-            (0, 0) => Some(self.since + patience),
-            (0, _) => Some(self.written + IDLE),
-            _ => None,
+        if 0 < self.unwritten {
+            // Only bytes of responses renew this time. Other requests do not, and neither do frames that answer pings
+            // and settings of the client.
+            Some(self.written + IDLE)
+        } else {
+            (self.open == 0).then(|| self.since + patience)
         }
     }
 

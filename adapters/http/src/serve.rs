@@ -44,7 +44,8 @@ const BREATH: Duration = Duration::from_millis(50);
 /// aborted, and so is everything if this future is dropped ([`shutdown`](mcp_sansio::manual::shutdown)).
 ///
 /// A client has 30 s to send the head of a request, also for the next request on the same connection. An HTTP/2
-/// connection ends after a minute without a request.
+/// connection ends after a minute without a request. A connection also ends when a response is complete and its client
+/// reads no byte of any response for a minute.
 ///
 /// The sender of a request is identified by [`EndpointOptions::identify`](crate::EndpointOptions::identify), or by
 /// its access token ([`EndpointOptions::protect`](crate::EndpointOptions::protect)). The metadata of a protected

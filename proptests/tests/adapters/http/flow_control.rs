@@ -15,6 +15,7 @@ use crate::http::raw::modern;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const WINDOW_UPDATE: u8 = 8;
 
 const ACK: u8 = 1;
@@ -164,5 +165,35 @@ async fn a_response_is_written_for_as_long_as_its_client_reads() {
         while client.read().await {}
         assert!((50..=91).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
         task.await.unwrap();
+    }
+}
+
+/// A client that keeps the window of a complete response closed does not hold the response for ever, whatever else it does
+/// on the connection.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_disconnected() {
+    for is_alone in [true, false] {
+        let (stream, endpoint, mut log, task) = serve();
+        let mut client = Client::open(stream, 0).await;
+        if !is_alone {
+            client.request(1, &modern(1, "gate", "open")).await;
+            assert_eq!(log.next().await, "at the gate open");
+        }
+        client.request(3, &modern(3, "echo", &"x".repeat(LARGE))).await;
+        let began = Instant::now();
+        while client.read().await {
+            assert!(began.elapsed() < Duration::from_secs(600), "alone: {is_alone}");
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            // The server answers each of these frames, or takes note of it, and writes no byte of the response.
+            client.write(&frame(PING, 0, 0, &[0; 8])).await;
+            client.settings(0).await;
+            client.widen(0, 1).await;
+        }
+        assert!((50..=91).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+        assert_eq!(client.bodies.len(), 0);
+        task.await.unwrap();
+        while endpoint.kept_bytes() != 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 }
