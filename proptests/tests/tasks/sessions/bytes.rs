@@ -1,10 +1,11 @@
 //! The limit on the bytes of all tasks together.
 
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
-use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews};
+use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, TasksConfig};
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{ErrorCode, Instant};
+use mcp_sansio::{ErrorCode, Instant, Limits};
 use mcp_sansio_proptests::ServerSide;
+use mcp_sansio_proptests::allocations::held;
 
 use crate::sessions::kit::*;
 
@@ -106,6 +107,40 @@ fn a_look_at_a_task_does_not_depend_on_the_length_of_its_result() {
     for is_restored in [false, true] {
         let (short, long) = (work(10, is_restored), work(1_000_000, is_restored));
         assert!(long < short + 100, "{long} steps, {short} for a short result");
+    }
+}
+
+/// Tasks with the longest tokens and results take the memory that the documentation of `TasksConfig` names, and not
+/// much less.
+#[test]
+fn tasks_take_the_documented_memory() {
+    let total = |config: &TasksConfig, limits: &Limits| {
+        2 * config.bytes + config.tasks as usize * (limits.token_bytes + 1_000)
+    };
+    let limits = Limits::default();
+    assert_eq!(total(&TasksConfig::default(), &limits).div_ceil(1 << 20), 140);
+
+    let more = format!(
+        r#""task":{{}},"_meta":{{"progressToken":"{}"}}"#,
+        "t".repeat(limits.token_bytes - 2)
+    );
+    for tasks in [1_024, 1_025] {
+        let mut stage = Stage::<ServerSide>::with(|config| {
+            (config.tasks, config.tasks_of_owner, config.notify) = (tasks, tasks, false);
+        });
+        stage.host.out().release();
+        let ((), held) = held(|| {
+            for number in 0..tasks {
+                let key = stage.begin_new(&more, NewTask::new(format!("{number:032}")));
+                stage.complete(key);
+            }
+            stage.host.out().release();
+        });
+        let mut full = stage.tasks.config().clone();
+        full.bytes = stage.tasks.bytes();
+        let most = total(&full, &limits);
+        println!("{tasks} tasks: {held} of {most} bytes");
+        assert!(held <= most && most <= 3 * held, "{tasks} tasks: {held} bytes, documented {most}");
     }
 }
 
