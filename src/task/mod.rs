@@ -12,7 +12,7 @@
 //! use mcp_sansio::request::TaskMode;
 //! use mcp_sansio::task::{NewTask, Status, TaskKey, TaskNews, Tasks};
 //! use mcp_sansio::{
-//!     ClientRequest, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent,
+//!     ClientRequest, ErrorCode, Framing, Instant, Limits, Outbox, Server, ServerConfig, ServerEvent,
 //! };
 //!
 //! let mut config = ServerConfig::new("slow", "1.0");
@@ -43,7 +43,7 @@
 //!             }
 //!             Ok(None)
 //!         }
-//!         _ => match server.task_mode(request.id, &TaskSupport::Optional, outbox)? {
+//!         ClientRequest::CallTool(_) => match server.task_mode(request.id, &TaskSupport::Optional, outbox)? {
 //!             Some(TaskMode::Task) => {
 //!                 let random = [0x2a; 16];
 //!                 let task = NewTask::new(NewTask::id_of(random)).ttl(Some(Duration::from_secs(60)));
@@ -57,6 +57,10 @@
 //!             }
 //!             None => Ok(None), // it has been rejected
 //!         },
+//!         _ => {
+//!             server.reject(request.id, ErrorCode::METHOD_NOT_FOUND, "method not found", outbox)?;
+//!             Ok(None)
+//!         }
 //!     }
 //! }
 //!
@@ -80,8 +84,10 @@
 //! - **The outcome of the work** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and so on.
 //! - **Time** goes to [`Tasks::handle_timeout`], as it goes to the machines. It counts from the Unix epoch, because the
 //!   timestamps of a task go to the peer.
-//! - **News** go to the peers: after each of these changes, also after `handle_timeout` and [`Tasks::remove`], call
+//! - **Messages about changes** wait in `Tasks`: results for open requests, status notifications, requests for input.
+//!   After each of these changes, also after `handle_timeout` and [`Tasks::remove`], call
 //!   [`settle`](crate::drive::ConnectionTasks::settle) for the connections that [`Tasks::connections_with_news`] names.
+//!   It sends them.
 //! - **Responses to required input** ([`TaskAnswer`](crate::event::TaskAnswer)) go to [`Tasks::answered`], in
 //!   sessions.
 //! - **Connections** need unique numbers ([`Server::with_connection_number`](crate::Server::with_connection_number)),
