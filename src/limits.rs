@@ -14,12 +14,12 @@
 /// ```text
 ///   Inbox         2 * frame_bytes + chunk_bytes
 /// + Outbox        4 * (outbox_bytes + reserve_bytes + held_bytes + outbound_calls * identity)
-/// + kept          connection_bytes
+/// + stored        connection_bytes
 /// + inbound       2 * inbound_requests * (id_bytes + token_bytes + 360)
 ///                 + uri_bytes for each that belongs to a task of the peer
-/// + outbound      2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
+/// + outbound      2 * (outbound_calls * (420 + stored) + remembered_calls * 16)
 /// + tasks         2 * outbound_calls * (4 * uri_bytes + kept_bytes + 1_500)
-/// + held          4 * held_bytes
+/// + queued        4 * held_bytes
 /// + listens       2 * listens * subscriptions * 64
 /// + elicitations  elicitations * (uri_bytes + 64)
 /// + batches       connection_bytes + 2 * batches * batch_elements * (id_bytes + 120)
@@ -28,13 +28,13 @@
 ///
 /// bytes.
 ///
-/// - `kept` is the data of the peer that the connection retains. It includes input for requests and calls, and
-///   notifications that arrive before their subscriptions are open. `kept` of a call of this side is at most
+/// - `stored` is the data of the peer that the connection stores. It includes input for requests and calls, and
+///   notifications that arrive before their subscriptions are open. `stored` of a call of this side is at most
 ///   `kept_bytes`. It is 0 unless the call must remember part of its params: a form that is shown to the user, or, in
 ///   the modern era, all of them, because the call may have to be sent again.
 /// - `identity` is the metadata of this side that every modern request carries: 200 bytes, the name, the version and
-///   the capabilities. It is 0 in the legacy era. A held call does not carry it yet; the call grows by it when it
-///   leaves the queue.
+///   the capabilities. It is 0 in the legacy era. A call that is queued until the handshake is complete does not carry
+///   it yet; the call grows by it when it leaves the queue.
 /// - `tasks` are calls that have become tasks of the peer, and 0 if no call does.
 /// - `batches` is 0 except in a session of 2025-03-26: the buffers in which responses wait, which are counted with
 ///   their content, and the spare capacity that ids leave behind.
@@ -42,7 +42,7 @@
 ///
 /// Data of the application comes on top, as do 24 bytes for each page of a list that is read page by page, the
 /// filters of the subscriptions of this side, and the input that this side supplies to its calls. A request counts in
-/// `kept` with twice the length of its message, so that a handler may keep the message and the data it derives from
+/// `stored` with twice the length of its message, so that a handler may keep the message and the data it derives from
 /// it. Vectors double as they grow, hence the twos. An outbox takes half of its share unless every message in it is
 /// as short as a message can be.
 ///
@@ -50,8 +50,9 @@
 /// `kept_bytes` for each call that is refused for its header fields, while the tools are listed again.
 ///
 /// With the defaults, the total is 243 MiB for a server that makes no calls, half of it for an outbox of the shortest
-/// messages, and 319 MiB in a session with batches. Components that host all connections of a process have bounds of
-/// their own: `EndpointOptions::bytes` of `mcp-sansio-http` for all clients of an endpoint,
+/// messages, and 319 MiB in a session with batches. The adapters raise [`inbound_requests`](Self::inbound_requests), so
+/// the totals are 296 MiB and 372 MiB there. Components that host all connections of a process have bounds of their
+/// own: `EndpointOptions::bytes` of `mcp-sansio-http` for all clients of an endpoint,
 /// [`TasksConfig::bytes`](crate::task::TasksConfig::bytes) for tasks,
 /// [`PageLimits::bytes`](crate::pagination::PageLimits::bytes) for the pages of a list.
 ///

@@ -13,14 +13,19 @@ use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::memory_formula::MemoryFormula;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-/// The number in the documentation of `Limits`.
+/// The numbers in the documentation of `Limits`.
 #[test]
 fn the_memory_formula_gives_the_documented_totals() {
-    let limits = Limits::default();
-    let formula = MemoryFormula::new(&limits);
-    let all = formula.all() - formula.outbound();
-    assert_eq!(all.div_ceil(1 << 20), 243);
-    assert_eq!((all + formula.batches()).div_ceil(1 << 20), 319);
+    // The adapters allow 32,768 requests. The last row is an example of the chapter `limits`.
+    let cases = [(1_024, 32, 243, 319), (32_768, 32, 296, 372), (32_768, 16, 232, 308)];
+    for (inbound_requests, outbox_mib, all, with_batches) in cases {
+        let mut limits = Limits::default();
+        (limits.inbound_requests, limits.outbox_bytes) = (inbound_requests, outbox_mib << 20);
+        let formula = MemoryFormula::new(&limits);
+        let bytes = formula.all() - formula.outbound();
+        assert_eq!(bytes.div_ceil(1 << 20), all);
+        assert_eq!((bytes + formula.batches()).div_ceil(1 << 20), with_batches);
+    }
 }
 
 #[track_caller]
