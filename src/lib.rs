@@ -159,9 +159,7 @@
 //! | text | strings: [`json::Str`] is a string of a received message, with `to_str()` for a `match`; [`model::Text`] is a member of a model type, and dereferences to `str` |
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | principal | the authenticated sender of a request, a number that the application chooses: [`Principal`] |
-//!
-//! Every other word is that of the specification: session, *legacy* and *modern* [era](Era), progress token,
-//! elicitation, sampling, roots, subscription, task.
+//! | driver | the loop that moves bytes between the machine and the transport: an adapter, or the program itself |
 //!
 //! # Revisions
 //!
@@ -229,17 +227,17 @@
 //! |---|---|---|
 //! | 1 | `receive` is total: no input panics, stack use is constant, work is linear | `promise_1_no_input_panics`, `promise_1_depth_takes_no_stack`, the fuzz targets `server`, `client`, `scan` |
 //! | 2 | every call has exactly one outcome, and the end leaves nothing behind | `promise_2_every_call_has_one_outcome`, `nothing_goes_wrong_in_any_order`, `every_call_ends_once_when_the_peer_dies` |
-//! | 3 | a request is answered at most once, a cancelled one never, noise never by default | `promise_3_every_request_has_one_answer_at_most`, `nothing_is_answered_twice_or_unasked` |
-//! | 4 | nothing waits on a write: what has not left is taken back | `promise_4_nothing_waits_on_a_write`, `a_timed_out_call_withdraws_its_unsent_request`, `a_call_that_has_not_left_is_withdrawn` |
+//! | 3 | a request is answered at most once, a cancelled one never; a message without a readable id gets no response by default | `promise_3_every_request_has_one_answer_at_most`, `nothing_is_answered_twice_or_unasked` |
+//! | 4 | no operation waits for a write; a cancelled call that is still in the outbox is removed from it | `promise_4_nothing_waits_on_a_write`, `a_timed_out_call_withdraws_its_unsent_request`, `a_call_that_has_not_left_is_withdrawn` |
 //! | 5 | events come in wire order, messages leave in call order, chunks make no difference | `promise_5_chunks_make_no_difference`, `promise_5_messages_leave_whole_and_in_order`, `any_chunking_gives_the_same_events_and_output` |
 //! | 6 | everything is bounded | `promise_6_everything_is_bounded`, `more_requests_than_the_limit_are_refused_with_their_own_id`, `a_line_that_is_too_long_costs_only_itself` |
 //! | 7 | the same calls, bytes and times give the same machine and the same output | `promise_7_the_same_again_is_the_same`, `promise_7_a_recording_is_replayed_to_the_byte`, `the_core_is_deterministic` |
 //! | 8 | a warm connection allocates nothing | `promise_8_a_warm_connection_allocates_nothing`, `a_server_allocates_nothing_with_many_in_flight`, `a_client_allocates_nothing_with_many_in_flight` |
-//! | 9 | what the library does not know reaches the application as it came | `promise_9_unknown_members_are_passed_on_unchanged`, `one_bad_element_does_not_lose_the_list`, `odd_content_is_answered_or_passed_on` |
+//! | 9 | unknown members reach the application unchanged | `promise_9_unknown_members_are_passed_on_unchanged`, `one_bad_element_does_not_lose_the_list`, `odd_content_is_answered_or_passed_on` |
 //! | 10 | `Debug` of events, frames and machines shows kinds, ids, methods and lengths, and no payload | `promise_10_debug_shows_no_payload`, `events_debug_without_payload` |
 //!
-//! Each of these is broken on purpose by `each_broken_promise_is_noticed_by_its_oracle`. How to run all of it,
-//! and for how long, is in the `CONTRIBUTING.md` of the repository.
+//! The repository also has a list of known defects. `.ci/run mutants` plants them one after another, and fails if a test
+//! or a proof misses one. `CONTRIBUTING.md` has the commands of all proofs.
 //!
 //! # Features
 //!
