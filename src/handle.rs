@@ -5,12 +5,12 @@
 //! can keep data per handle in a `Vec`. The generation distinguishes a stale handle from the current one of the slot;
 //! the connection number distinguishes it from a handle of another machine.
 //!
-//! The host chooses two more numbers: that of a connection, and that of a principal.
+//! The application chooses two more numbers: that of a connection, and that of a principal.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-/// The number of a connection, chosen by the host and carried in every handle of its machine.
+/// The number of a connection, chosen by the application and carried in every handle of its machine.
 ///
 /// Give every connection of a process, and every new connection after a reconnect, its own number. A handle of one
 /// connection is then an error on every other, and never refers to a request of another connection. The default is 0,
@@ -33,10 +33,10 @@ impl ConnectionNumber {
     }
 }
 
-/// The identity of a requestor as the host knows it: an opaque number, 0 if there is only one or, over HTTP, if it is
-/// unknown.
+/// The identity of a requestor as the application knows it: an opaque number, 0 if there is only one or, over HTTP, if
+/// it is unknown.
 ///
-/// The host passes it in with each message, and request contexts carry it to the application.
+/// The loop passes it in with each message, and request contexts carry it to the handlers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Principal(u64);
@@ -61,9 +61,10 @@ impl Principal {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Requestor {
-    /// A principal, on all of its connections. The default is [`Principal::default`]: the only principal of the host.
+    /// A principal, on all of its connections. The default is [`Principal::default`]: the only principal of the
+    /// application.
     Principal(Principal),
-    /// A session whose principal the host does not know, identified by a number that no other session has.
+    /// A session whose principal the application does not know, identified by a number that no other session has.
     Session(u64),
     /// Neither a principal nor a session is known. Such a requestor can access a task of another unknown requestor by
     /// its id, and lists no tasks. The number identifies the source of the request, or is 0. It only matters for

@@ -29,8 +29,8 @@ use crate::version::Revision;
 ///
 /// **Requests in flight are not saved.** Respond to the requests of the client, or reject them, before you save:
 /// otherwise the client receives no response. A call of the server is lost in the same way; a response to it is
-/// [`UnmatchedResponse`](crate::event::UnmatchedResponse) later. Tasks are not part of a session; the host saves them
-/// as [`TaskRecord`](crate::task::TaskRecord)s.
+/// [`UnmatchedResponse`](crate::event::UnmatchedResponse) later. Tasks are not part of a session; the application saves
+/// them as [`TaskRecord`](crate::task::TaskRecord)s.
 ///
 /// # Format
 ///
@@ -90,7 +90,7 @@ pub struct SavedSession {
     pub(crate) initialize: Option<String>,
 }
 
-/// The reason why a session could not be restored. The state of the host is unchanged.
+/// The reason why a session could not be restored. The state of the application is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreSessionError {

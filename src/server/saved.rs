@@ -13,8 +13,8 @@ use crate::json::Raw;
 impl SavedSession {
     /// Returns the state of a server's session; `None` if no session is open, or if the connection is about to end.
     ///
-    /// Only reads, so a host can also save regularly, in case that its process is killed. A restored server counts the
-    /// ids of its requests from the last save on.
+    /// Only reads, so a program can also save regularly, in case that its process is killed. A restored server counts
+    /// the ids of its requests from the last save on.
     pub fn of(server: &Server) -> Option<Self> {
         let mut saved = Self::of_messages(server.connection.dispatcher.messages())?;
         saved.initialize = server.client.as_ref().map(|params| params.to_string());
@@ -28,7 +28,7 @@ impl SavedSession {
     ///
     /// # Errors
     ///
-    /// [`RestoreSessionError`]: the host is at fault.
+    /// [`RestoreSessionError`]: the application is at fault.
     pub fn restore(
         &self,
         config: Arc<ServerConfig>,

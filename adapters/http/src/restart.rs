@@ -62,7 +62,7 @@ impl Endpoint {
         sessions.filter_map(|(source, wire)| wire.suspend_session(source)).collect()
     }
 
-    /// Returns the state of all sessions that can be saved, and changes nothing: for a host that saves regularly, in
+    /// Returns the state of all sessions that can be saved, and changes nothing: for a program that saves regularly, in
     /// case that its process is killed. Requests that are open at that time are not saved.
     pub fn save_sessions(&self) -> Vec<SavedHttpSession> {
         let sessions = self.inner.sessions_with_sources().into_iter();

@@ -39,7 +39,7 @@
 //!
 //! let fields: [(&str, &[u8]); 1] = [("authorization", b"Bearer abc")];
 //! assert_eq!(bearer_token(Headers::from(&fields[..])), Ok("abc"));
-//! // What the host has read from the token.
+//! // What the application has read from the token.
 //! let mut claims = Claims::new("https://as.example", "alice");
 //! claims.audience = vec!["https://mcp.example/mcp".into()];
 //! claims.expires_at = Some(Instant::from_millis(2_000_000));

@@ -13,7 +13,7 @@ use crate::version::Revision;
 /// The principal that sends a request, and the revision of the protocol.
 ///
 /// A principal is an authorization context. Another access token is another principal, even for the same user, unless
-/// the host knows that both may see the same results
+/// the application knows that both may see the same results
 /// ([cache scope](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Asker {

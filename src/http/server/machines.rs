@@ -61,7 +61,7 @@ impl RequestValidator {
     ///
     /// # Errors
     ///
-    /// See [`RestoreSessionError`]: the host is at fault.
+    /// See [`RestoreSessionError`]: the application is at fault.
     pub fn restore(
         &self,
         number: ConnectionNumber,

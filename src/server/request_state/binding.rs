@@ -10,7 +10,7 @@ use crate::server::Request;
 /// requests have other bindings. The binding is not part of the sealed text; it is always computed from the request
 /// at hand.
 ///
-/// The host sets the principal ([`Received::principal`](crate::Received::principal)). If there are several
+/// The application sets the principal ([`Received::principal`](crate::Received::principal)). If there are several
 /// principals, their numbers must stay the same on every instance for as long as a state lives: use numbers of
 /// accounts, not of connections.
 ///

@@ -7,7 +7,7 @@
 //! request. A [`StateSealer`] detects that: it adds a tag to a payload of the application. The tag covers the
 //! payload, the principal, the expiry and the request ([`Binding`]).
 //!
-//! The crate has no cryptography. The host brings it, as an [`Authenticator`]:
+//! The crate has no cryptography. The application brings it, as an [`Authenticator`]:
 //!
 //! ```
 //! use core::time::Duration;
@@ -52,7 +52,7 @@
 //! - **The payload is not hidden.** The client can read it. Encrypt secrets before sealing them.
 //! - **A text is not single use.** The same text opens any number of times until it expires, and a client may send it
 //!   twice after a network failure or to its own advantage. Either make the request idempotent, or keep a store in
-//!   the host: put a nonce into the payload, and refuse a used nonce. Remember it until [`OpenedState::expiry`];
+//!   the application: put a nonce into the payload, and refuse a used nonce. Remember it until [`OpenedState::expiry`];
 //!   after that the text is refused anyway.
 //! - **Identical requests of one principal share a binding.** Two equal calls that run in parallel can swap their
 //!   states. A nonce in the payload distinguishes them.
@@ -77,7 +77,7 @@ use crate::json::Str;
 use crate::time::Instant;
 use form::Parts;
 
-/// Computes and verifies tags over messages with a secret key of the host: a message authentication code such as
+/// Computes and verifies tags over messages with a secret key of the application: a message authentication code such as
 /// HMAC-SHA-256.
 ///
 /// The code must be unforgeable without the key; a checksum is not. A longer tag may be truncated to 32 bytes, and a
