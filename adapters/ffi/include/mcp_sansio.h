@@ -101,7 +101,8 @@ McpText mcp_last_error(void);
 // - `instructions` for the model;
 // - `revisions`, an array of the revisions that it speaks: `["2025-11-25","2026-07-28"]`, by default all;
 // - `drain_ms`: how long open requests may be answered after the end of the input, by default 1500;
-// - `call_ms`: how long a call may take.
+// - `call_ms`: how long a call may take in total, by default 600000. A call also ends after 60 s without a response or
+//   progress.
 //
 // # Safety
 //
@@ -226,9 +227,9 @@ McpStatus mcp_notify(McpConnection *connection,
                      const char *params,
                      size_t params_length);
 
-// Calls a method of the peer, and stores the number of the call at `call`. `params` is a JSON object, or empty. The call
-// asks for progress. It ends with one event, at the latest after `timeout_ms`, or after the time of the configuration if
-// that is 0.
+// Calls a method of the peer, and stores the number of the call at `call`. `params` is a JSON object, or empty. The
+// call asks for progress. It ends with one event, at the latest after `timeout_ms`, or after `call_ms` of the
+// configuration if that is 0. It also ends after 60 s without a response or progress.
 //
 // # Safety
 //
