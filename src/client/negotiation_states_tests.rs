@@ -35,27 +35,27 @@ enum Came {
 
 /// The outcomes of a probe. Outcomes in one line must lead to the same state.
 fn of_a_probe(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
-    let (modern, sessions, nothing) = (RevisionSet::MODERN, RevisionSet::LEGACY, RevisionSet::NONE);
+    let (modern, legacy, nothing) = (RevisionSet::MODERN, RevisionSet::LEGACY, RevisionSet::NONE);
     // States with the same name differ only in the revision of the repeated probe.
     let corrected = match negotiation.repeated.is_empty() {
-        true => "`-32022` with a common revision without sessions",
+        true => "`-32022` with a common modern revision",
         false => "`-32022` with that revision again",
     };
     let codes = [-32700, -32600, -32601, -32602, -32603, -32020, -32000, 0, 12345];
     let codes = codes.map(|code| Probed::Error(ErrorCode::new(code)));
     let lines: [(&str, &[Probed]); 14] = [
         (
-            "a discovery with a common revision without sessions",
+            "a discovery with a common modern revision",
             &[Probed::Discovery(modern), Probed::Discovery(RevisionSet::ALL)],
         ),
-        ("a discovery with common sessions only", &[Probed::Discovery(sessions)]),
+        ("a discovery with common legacy revisions only", &[Probed::Discovery(legacy)]),
         ("a discovery with nothing in common", &[Probed::Discovery(nothing)]),
         ("a result that is no discovery", &[Probed::Nonsense]),
         (
             corrected,
             &[Probed::WrongVersion(Some(modern)), Probed::WrongVersion(Some(RevisionSet::ALL))],
         ),
-        ("`-32022` with common sessions only", &[Probed::WrongVersion(Some(sessions))]),
+        ("`-32022` with common legacy revisions only", &[Probed::WrongVersion(Some(legacy))]),
         ("`-32022` with nothing in common", &[Probed::WrongVersion(Some(nothing))]),
         ("`-32022` without a list", &[Probed::WrongVersion(None)]),
         ("`-32021`", &[Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY)]),
@@ -91,7 +91,7 @@ fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
         return Vec::new();
     }
     let modern = vec![Came::Late(RevisionSet::MODERN), Came::Late(RevisionSet::ALL)];
-    vec![("a late discovery with a common revision without sessions", modern)]
+    vec![("a late discovery with a common modern revision", modern)]
 }
 
 /// The name of a state in the table. States with the same name may differ only in their basis.
@@ -109,7 +109,7 @@ fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
     let mut name = String::from(match (waiting, probed_again) {
         (Waiting::Discovery, false) => "probing",
         (Waiting::Discovery, true) => "probing once more",
-        (Waiting::Session, _) => "asking for a session",
+        (Waiting::Session, _) => "initializing",
     });
     if waiting == Waiting::Session {
         match fell_back {
@@ -127,11 +127,11 @@ fn after(next: Move, negotiation: &Negotiation) -> (String, Option<Waiting>) {
     match next {
         Move::Probe(_) => (name(negotiation, Waiting::Discovery), Some(Waiting::Discovery)),
         Move::Initialize(_) => (name(negotiation, Waiting::Session), Some(Waiting::Session)),
-        Move::Go(_, basis) => (format!("no session (`{basis:?}`)"), None),
+        Move::Go(_, basis) => (format!("modern (`{basis:?}`)"), None),
         Move::Fail(Failing::AsItIs) => ("failed (with that answer)".into(), None),
         Move::Fail(Failing::NoCommonRevision) => ("failed (no common revision)".into(), None),
         Move::Fail(Failing::Restart) => {
-            ("failed (once it is started again it is asked for a session at once)".into(), None)
+            ("failed (the next connection sends `initialize` first)".into(), None)
         }
     }
 }
@@ -206,7 +206,7 @@ fn first_moves() -> String {
     for (client, able, ended_on_probe) in table {
         let to = match Negotiation::new(ended_on_probe).begin(able) {
             Move::Probe(_) => "probing".to_string(),
-            Move::Initialize(_) => "asking for a session".to_string(),
+            Move::Initialize(_) => "initializing".to_string(),
             other => after(other, &Negotiation::new(false)).0,
         };
         text += &format!("| {client} | {to} |\n");

@@ -30,9 +30,7 @@ const fn meaning(step: Step) -> (&'static str, &'static str, &'static str) {
             "sends `notifications/initialized`, or negotiated the modern era",
             "receives `notifications/initialized`",
         ),
-        Step::Reopen => {
-            ("reopen", "assumed the modern era, and the server needs a session", "never")
-        }
+        Step::Reopen => ("reopen", "assumed the modern era, and the server is legacy", "never"),
         Step::Drain => ("drain", "shuts down", "shuts down, or its input has ended"),
         Step::Close => (
             "close",
