@@ -81,7 +81,9 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`RespondError`] if the response was not sent. After [`RespondError::Encode`] the request is still open.
+    /// [`RespondError`] if the response was not sent. After [`Encode`](RespondError::Encode),
+    /// [`NotAllowed`](RespondError::NotAllowed) and [`TooManyRounds`](RespondError::TooManyRounds) the request is still
+    /// open.
     pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: IncomingId,

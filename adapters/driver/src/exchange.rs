@@ -32,7 +32,8 @@ use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;
 
-/// An incoming request, which gets exactly one response.
+/// An incoming request, which gets exactly one response. In the core the request is an [`IncomingId`], and
+/// [`Route::Exchange`](mcp_sansio::Route) is the route of its messages.
 ///
 /// No method waits for the peer: a response is accepted at once and sent as the peer reads. Clones refer to the
 /// same request. If the last clone is dropped without a response, because the handler forgot it or panicked, the
@@ -138,8 +139,9 @@ impl<M: Machine> Exchange<M> {
     ///
     /// # Errors
     ///
-    /// [`RespondError`] if no response was sent. After [`RespondError::Encode`] and [`RespondError::NotAllowed`]
-    /// the handler can still respond.
+    /// [`RespondError`] if no response was sent. After [`Encode`](RespondError::Encode),
+    /// [`NotAllowed`](RespondError::NotAllowed) and [`TooManyRounds`](RespondError::TooManyRounds) the handler can
+    /// still respond.
     pub fn respond<T: Payload + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
         let id = self.inner.id();
         with_buffer(|buffer| {
