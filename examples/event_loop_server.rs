@@ -1,4 +1,4 @@
-//! A server for many clients in one thread, without any adapter: a custom event loop, with mio.
+//! A server for many clients in one thread: a custom event loop, with mio. Only the clock is from an adapter.
 //!
 //! Shows the whole loop: bytes into a `ByteStream`, events out of its steps, output bytes to the socket, and one
 //! deadline for the poll. Slow work continues while the loop runs: a deadline of the application triggers the response

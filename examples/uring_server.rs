@@ -1,4 +1,5 @@
-//! A server for many clients in one thread on `io_uring`, without any adapter. Linux only, on x86-64 and ARM64.
+//! A server for many clients in one thread on `io_uring`. Only the clock is from an adapter. Linux only, on x86-64 and
+//! ARM64.
 //!
 //! Shows a loop of completions instead of readiness: the kernel owns a buffer from the submission of an operation to
 //! its completion, so neither the inbox nor the outbox is lent to it. Input goes to a buffer of the client, which is
