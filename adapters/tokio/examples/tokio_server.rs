@@ -39,9 +39,10 @@ struct Quotient {
 
 fn router() -> Router {
     let router = Router::new();
-    router
-        .tool("sum", "Adds numbers up", |sum: Sum, _| sum.numbers.iter().sum::<f64>().to_string());
-    router.tool("divide", "Divides whole numbers", |numbers: Division, _| {
+    router.async_tool("sum", "Adds numbers up", |sum: Sum, _| async move {
+        sum.numbers.iter().sum::<f64>().to_string()
+    });
+    router.async_tool("divide", "Divides whole numbers", |numbers: Division, _| async move {
         let Division { dividend, divisor } = numbers;
         let quotient = dividend.checked_div(divisor).ok_or_else(|| Failed::new("by zero?"))?;
         Ok::<_, Failed>(Typed(Quotient { quotient, remainder: dividend % divisor }))

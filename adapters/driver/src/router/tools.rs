@@ -18,8 +18,8 @@ use crate::exchange::Exchange;
 
 /// # Tools
 impl Router {
-    /// Adds a tool, or replaces the one with this name. The schema of the arguments is derived from their type. So
-    /// is the schema of the output if that is `Typed`. A function without arguments takes `()`.
+    /// Adds a tool whose function blocks, or replaces the one with this name. The schema of the arguments is derived
+    /// from their type. So is the schema of the output if that is `Typed`. A function without arguments takes `()`.
     ///
     /// Rules such as `#[schemars(range(min = 1))]` are only shown to clients, unless the feature `jsonschema` compares
     /// arguments with them. Import the trait with `use …::schemars::{self, JsonSchema}`: its derive looks for a crate
