@@ -28,7 +28,8 @@
 //! # The sender of a request
 //!
 //! A function of the application identifies the sender of a request ([`EndpointOptions::identify`]), or the endpoint
-//! checks access tokens itself (`EndpointOptions::protect`). Sessions, tasks and request state belong to the
+//! checks access tokens itself (`EndpointOptions::protect`). With both, the token determines the principal, and the
+//! function only the address. Sessions, tasks and request state belong to the
 //! [`Principal`](mcp_sansio::Principal) of the sender. Without a principal a session owns its tasks.
 //!
 //! A handler finds the HTTP request as an extension of its exchange: [`HttpRequest`] has the header fields, the
@@ -103,10 +104,14 @@
 //! as a `tower` service, has these duties:
 //!
 //! - **The address.** Insert a [`PeerAddress`] into the extensions of each request. Without it, clients without a
-//!   principal cannot be distinguished, and share the limits of one client.
+//!   principal cannot be distinguished: only the limits for all clients together apply, and one client can use all of
+//!   them.
 //! - **The name.** Set [`hosts`](mcp_sansio::http::HttpServerConfig::hosts) and
 //!   [`origins`](mcp_sansio::http::HttpServerConfig::origins): by default only names of this computer pass.
-//! - **The metadata** of a protected endpoint. Route its well-known paths to `Endpoint::handle_metadata`.
+//! - **The metadata** of a protected endpoint. Route each of
+//!   [`ProtectedResource::metadata_paths`](mcp_sansio::auth::resource_server::ProtectedResource::metadata_paths) to
+//!   `Endpoint::handle_metadata`. The documentation of [`Endpoint`] shows it with axum, at its implementation of
+//!   `Service`.
 //! - **Time limits** for the head of a request and for idle sockets, and a maximum number of connections.
 //! - **The end.** Call [`Endpoint::shut_down`] before the server stops, because event streams do not end by themselves.
 //!

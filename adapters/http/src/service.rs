@@ -58,8 +58,26 @@ use crate::endpoint::Endpoint;
 ///
 /// [`EndpointOptions::http`](crate::EndpointOptions::http) allows only the host names and origins of the local computer
 /// until the program sets others. For a router with CORS for browsers see the example `axum_server`. A protected
-/// endpoint answers preflight requests itself, and its metadata needs a route to
-/// [`Endpoint::handle_metadata`].
+/// endpoint answers preflight requests itself, and its metadata needs routes:
+///
+/// ```
+/// # #[cfg(feature = "auth")] mod example {
+/// use axum::extract::Request;
+/// use axum::routing::any;
+/// use mcp_sansio_http::{Endpoint, Protection};
+///
+/// /// The endpoint has the options `EndpointOptions::new().protect(protection.clone())`.
+/// fn app(endpoint: Endpoint, protection: &Protection) -> axum::Router {
+///     let mut app = axum::Router::new();
+///     for path in protection.resource().metadata_paths() {
+///         let endpoint = endpoint.clone();
+///         let serve = move |request: Request| async move { endpoint.handle_metadata(&request) };
+///         app = app.route(path, any(serve));
+///     }
+///     app.route_service("/mcp", endpoint)
+/// }
+/// # }
+/// ```
 impl<B> Service<Request<B>> for Endpoint
 where
     B: Body<Data: Buf + Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
