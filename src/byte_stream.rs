@@ -61,7 +61,8 @@ pub struct ByteStream<M> {
     is_disconnected: bool,
 }
 
-/// One step of a [`ByteStream`]: an event, and the machine and the outbox to handle it with.
+/// One step of a [`ByteStream`]: an event, and the machine and the outbox to handle it with. `testing::Step` is another
+/// type: a recorded input or output.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Step<'s, M: Role> {

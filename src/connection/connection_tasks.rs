@@ -61,8 +61,8 @@ impl ConnectionTasks<'_> {
         task_host::create_task(&self.connection.dispatcher.serving, self.tasks, request, new, now)
     }
 
-    /// Responds to a request with the task that was begun for it. `immediate_response` is a text that the host may
-    /// pass to the model until the result is available (2025-11-25).
+    /// Responds to a request with the task that was begun for it. `immediate_response` is a text that the application
+    /// may pass to the model until the result is available (2025-11-25).
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl ConnectionTasks<'_> {
     /// Sends the pending messages about tasks on this connection, as far as there is room: results that held requests
     /// wait for, status notifications, and, in a session, requests for input. Call it after a task has changed, for
     /// every connection that [`Tasks::connections_with_news`] returns. Messages without room are sent at the next
-    /// call.
+    /// call. `Pair::settle` of the module `testing` is another operation.
     pub fn settle(&mut self, now: Instant, out: &mut impl Outboxes) {
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
         TaskHost::new(&mut dispatcher.serving, self.tasks).settle_tasks(cx);

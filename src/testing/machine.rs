@@ -29,7 +29,8 @@ pub enum Meaning {
     Other,
 }
 
-/// A [`Client`] or a [`Server`]: a [`Connection`] with the operations that differ by role.
+/// A [`Client`] or a [`Server`]: a [`Connection`] with the operations that differ by role. `Machine` of the adapters is
+/// another trait: the role of a connection, for their types.
 pub trait Machine: Clone + Debug + PartialEq + Hash + DerefMut<Target = Connection> {
     /// The event type of the role.
     type Event<'f>: Debug + PartialEq;

@@ -136,6 +136,8 @@ impl Pair {
 
     /// Moves everything in both directions until nothing more can move now: bytes that a link delays stay, and so do
     /// those that do not fit into it. Returns the events of both sides, in order.
+    /// [`ConnectionTasks::settle`](crate::drive::ConnectionTasks::settle) is another operation: it sends messages about
+    /// tasks.
     pub fn settle(&mut self) -> Vec<Seen> {
         let mut seen = Vec::new();
         while !self.is_quiet() {

@@ -30,7 +30,8 @@ pub enum StepKind {
     Written(Vec<u8>),
 }
 
-/// An input or output with its time.
+/// An input or output of a recording, with its time. [`drive::Step`](crate::drive::Step) is another type: a step of a
+/// [`ByteStream`](crate::ByteStream).
 ///
 /// In text form, a step is one line: the nanoseconds since the epoch, a word, and the payload with non-printable
 /// bytes escaped.

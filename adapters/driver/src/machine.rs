@@ -16,7 +16,8 @@ use mcp_sansio::{
 use crate::host::Host;
 use crate::out::{Out, Watched};
 
-/// The role of a connection: [`Server`] or [`Client`]. The trait is sealed.
+/// The role of a connection: [`Server`] or [`Client`]. The trait is sealed. `mcp_sansio::testing::Machine` is another
+/// trait: the operations of a machine in a simulation.
 pub trait Machine: sealed::Role + Host {
     /// A request of the peer.
     type Request: Debug + Send + Sync + 'static;

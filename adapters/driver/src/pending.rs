@@ -27,7 +27,8 @@ use crate::spans::CallSpan;
 #[non_exhaustive]
 pub enum ByName {}
 
-/// The result of a call, with the text that it borrows from.
+/// The result of a call, with the text that it borrows from. `mcp_sansio::http::Reply` is another type: an HTTP
+/// response.
 pub struct Reply<C = ByName> {
     raw: Raw<'static>,
     method: PhantomData<fn() -> C>,

@@ -15,6 +15,7 @@ use mcp_sansio::auth::resource_server::Claims;
 use mcp_sansio::http::RequestSource;
 
 /// The HTTP request that carried a request of the client: an extension of its exchange.
+/// [`mcp_sansio::http::HttpRequest`] is another type: a request that a client without IO sends.
 ///
 /// Values that a middleware or the caller of [`Endpoint::handle`](crate::Endpoint::handle) put into the extensions of
 /// the request are in [`parts`](Self::parts).

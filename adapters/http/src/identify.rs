@@ -30,6 +30,8 @@ impl PeerAddress {
 /// Returns the bearer token in the `Authorization` field of a request, for
 /// [`EndpointOptions::identify`](crate::EndpointOptions::identify) and for middleware.
 ///
+/// [`mcp_sansio::auth::resource_server::bearer_token`] checks a head without IO, and returns the reason of a refusal.
+///
 /// `None` if the field is absent or repeated, is not text, or has another scheme. The name of the scheme ignores case
 /// ([RFC 9110, section 11.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.1)).
 ///

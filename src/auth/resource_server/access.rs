@@ -57,6 +57,7 @@ pub enum TokenError {
 
 /// Extracts the bearer token from the head of a request. Only the `Authorization` field counts: a token in the query
 /// or in the body is ignored ([RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)).
+/// `mcp_sansio_http::bearer_token` takes a `HeaderMap` instead, and returns an `Option`.
 ///
 /// # Errors
 ///

@@ -12,6 +12,8 @@ use crate::json::{Envelope, Member, Str, member};
 use crate::version::Revision;
 
 /// An HTTP request to send. `Debug` shows no values, because they may be secrets.
+///
+/// `mcp_sansio_http::HttpRequest` is another type: a received request, for the handler of an endpoint.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpRequest {

@@ -8,7 +8,8 @@ use crate::codes::ErrorCode;
 use crate::rpc::{Fault, Id, ReplyTo, write_error};
 use crate::schema::Writer;
 
-/// A complete HTTP response that needs no machine: a refusal, or an empty response.
+/// A complete HTTP response that needs no machine: a refusal, or an empty response. The `Reply` of the adapters is
+/// another type: the result of a call.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Reply {
