@@ -157,7 +157,7 @@ impl Batches {
         let id = Id::trusted(id);
         if is_kept && self.answered.look_up(&id) != Lookup::Crowded {
             bytes += id.as_wire().len() + ID_BYTES;
-            batch.ids.push(self.answered.insert_twin(&id, |()| {}));
+            batch.ids.push(self.answered.insert_twin(&id));
         }
         batch.bytes += bytes;
         self.bytes += bytes;

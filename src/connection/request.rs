@@ -6,7 +6,6 @@ use core::time::Duration;
 use super::context::{Negotiated, RequestContext, TaskRequest};
 use super::cx::Cx;
 use super::detail::Detail;
-use super::exchange::Exchange;
 use super::incoming::bytes_of;
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
@@ -360,7 +359,12 @@ pub(super) fn admit<C: Recycle>(
     };
     let params = request.params_text().unwrap_or_default();
     let related = related_task(&mut messages.violations, cx, kind, request);
-    let fill = |exchange: &mut Exchange| {
+    let table = &mut messages.incoming.table;
+    let place = match cx.config.duplicate_ids {
+        DuplicateIds::Refuse => table.insert(&request.id),
+        DuplicateIds::Serve => table.insert_twin(&request.id),
+    };
+    if let Some(exchange) = table.get_mut(place) {
         exchange.context = context;
         exchange.kind = kind;
         exchange.is_relayed = request.is_relayed;
@@ -374,21 +378,16 @@ pub(super) fn admit<C: Recycle>(
         }
         exchange.related.0.push_str(related.as_deref().unwrap_or_default());
         exchange.bytes = bytes;
-    };
-    let place = match cx.config.duplicate_ids {
-        DuplicateIds::Refuse => messages.incoming.table.insert(&request.id, fill),
-        DuplicateIds::Serve => messages.incoming.table.insert_twin(&request.id, fill),
-    };
-    if let Some(kind) = kind {
-        if kind == RequestKind::Subscribe {
-            messages.incoming.asked_subscriptions += 1;
-        }
-        if kind.asks_a_person() {
+    }
+    match kind {
+        Some(RequestKind::Subscribe) => messages.incoming.asked_subscriptions += 1,
+        Some(kind) if kind.asks_a_person() => {
             messages.outgoing.clock_mut().begin_asking(received.now);
+            if let Some(id) = elicitation_id(kind, params, context.revision) {
+                messages.elicitations.add(&id, &cx.config.limits);
+            }
         }
-        if let Some(id) = elicitation_id(kind, params, context.revision) {
-            messages.elicitations.add(&id, &cx.config.limits);
-        }
+        _ => {}
     }
     if let Some(batch) = received.batch {
         messages.incoming.batches.open_request(batch);

@@ -60,17 +60,18 @@ impl<E: Recycle> Inbound<E> {
         self.table.is_empty()
     }
 
-    /// Inserts a request whose id no other one has.
-    pub(crate) fn insert(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> SlotKey {
-        let (place, hash) = self.put(id, fill);
+    /// Inserts a request whose id no other one has. Its state is cleared.
+    pub(crate) fn insert(&mut self, id: &Id<'_>) -> SlotKey {
+        let (place, hash) = self.put(id);
         self.by_id.insert(hash, place.index);
         place
     }
 
-    /// Inserts a request whose id others may have.
-    pub(crate) fn insert_twin(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> SlotKey {
-        let Some(first) = self.find(id) else { return self.insert(id, fill) };
-        let (place, _) = self.put(id, fill);
+    /// Inserts a request whose id others may have. Its state is cleared.
+    #[inline(never)]
+    pub(crate) fn insert_twin(&mut self, id: &Id<'_>) -> SlotKey {
+        let Some(first) = self.find(id) else { return self.insert(id) };
+        let (place, _) = self.put(id);
         let second = self.twins(first.index).next;
         self.change_twins(first.index, |twins| twins.next = Some(place.index));
         self.change_twins(place.index, |twins| {
@@ -91,12 +92,11 @@ impl<E: Recycle> Inbound<E> {
         })
     }
 
-    fn put(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> (SlotKey, u32) {
+    fn put(&mut self, id: &Id<'_>) -> (SlotKey, u32) {
         let hash = id.hash32();
         let place = self.table.insert(|entry| {
             entry.id.push_str(id.as_wire());
             entry.hash = hash;
-            fill(&mut entry.extra);
         });
         (place, hash)
     }
@@ -164,11 +164,12 @@ impl<E: Recycle> Inbound<E> {
 
     /// Removes a request from the index of ids.
     pub(crate) fn detach(&mut self, place: SlotKey) {
-        let Some(entry) = self.table.get(place) else { return };
+        let Some(entry) = self.table.get_mut(place) else { return };
         let (hash, twins, index) = (entry.hash, entry.twins, place.index);
         if twins.detached {
             return;
         }
+        entry.twins = Twins { detached: true, ..Twins::default() };
         match (twins.previous, twins.next) {
             (None, None) => self.by_id.remove(hash, index),
             (None, Some(next)) => self.by_id.replace(hash, index, next),
@@ -180,8 +181,6 @@ impl<E: Recycle> Inbound<E> {
         if let Some(next) = twins.next {
             self.change_twins(next, |after| after.previous = twins.previous);
         }
-        let detached = Twins { detached: true, ..Twins::default() };
-        self.change_twins(index, |twins| *twins = detached);
     }
 
     fn twins(&self, index: u32) -> Twins {

@@ -123,7 +123,7 @@ fn ended_entries_do_not_grow_the_tables() {
     let mut live = alloc::collections::VecDeque::new();
     for round in 0..100_000_u32 {
         let literal = round.to_string();
-        live.push_back((inbound.insert(&id(&literal), |_| {}), literal));
+        live.push_back((inbound.insert(&id(&literal)), literal));
         index.insert(round.wrapping_mul(0x9e37_79b1), round % 128);
         if 64 < live.len() {
             let (place, literal) = live.pop_front().expect("there are some");
@@ -144,7 +144,7 @@ fn many_requests_are_found_among_many() {
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
     let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 0);
     for number in 1..=MANY {
-        inbound.insert(&id(&alloc::format!("\"request {number}\"")), |_| {});
+        inbound.insert(&id(&alloc::format!("\"request {number}\"")));
         outbound.insert(|_| {});
     }
     for step in 0..MANY {
@@ -219,8 +219,8 @@ fn a_table_keeps_its_entries_in_the_order_they_came() {
 #[test]
 fn requests_are_found_by_the_decoded_value_of_their_id() {
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
-    let number = inbound.insert(&id("7"), |_| {});
-    let string = inbound.insert(&id("\"7\""), |_| {});
+    let number = inbound.insert(&id("7"));
+    let string = inbound.insert(&id("\"7\""));
     assert_eq!(inbound.find(&id("7")), Some(number));
     assert_eq!(inbound.find(&id("\"\\u0037\"")), Some(string));
     assert_eq!(inbound.find(&id("8")), None);
@@ -239,7 +239,7 @@ fn twins_are_found_until_the_last_one_is_gone() {
     for _ in 0..20_000 {
         let literal = random(&mut state, 4).to_string();
         match random(&mut state, 4) {
-            0 | 1 => model.push((inbound.insert_twin(&id(&literal), |_| {}), literal, true)),
+            0 | 1 => model.push((inbound.insert_twin(&id(&literal)), literal, true)),
             2 if !model.is_empty() => {
                 let at = random(&mut state, model.len() as u64) as usize;
                 assert!(inbound.remove(model.swap_remove(at).0, Ending::Answered));
