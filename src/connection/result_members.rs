@@ -30,6 +30,7 @@ pub(super) enum ReplyKind {
 
 /// Writes the result of an exchange with all members that the machine adds. In the legacy era that is only the
 /// related task. A relayed result gets no other members either.
+#[inline]
 pub(super) fn stamped<R>(
     identity: Option<&Identity>,
     exchange: &Exchange,

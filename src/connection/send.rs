@@ -8,6 +8,7 @@ use crate::handle::IncomingId;
 use crate::schema::{EncodeError, Writer};
 
 /// Sends a message that a caller requested.
+#[inline]
 pub(super) fn send(
     out: &mut dyn Outboxes,
     route: Route,

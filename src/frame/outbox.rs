@@ -162,6 +162,7 @@ impl Outbox {
     }
 
     /// Appends one message. A failure or panic of `write` leaves the outbox unchanged.
+    #[inline]
     pub(crate) fn append(
         &mut self,
         room: Room,

@@ -97,6 +97,7 @@ impl<T: PartialEq> Queue<T> {
     ///
     /// Fails if more than `limit` bytes would be unsent, or if `write` fails. A failure or panic of `write` leaves
     /// the queue unchanged.
+    #[inline]
     pub(crate) fn append(
         &mut self,
         limit: usize,
