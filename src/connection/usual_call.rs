@@ -14,9 +14,6 @@ use crate::rpc::Recycle;
 use crate::session::Phase;
 use crate::task::EXTENSION;
 
-/// The members that a usual call may have.
-const MEMBERS: [&str; 3] = ["name", "arguments", "_meta"];
-
 /// Admits a `tools/call` if all its members are usual and no setting needs a closer look. Returns its params and its
 /// context.
 ///
@@ -60,7 +57,7 @@ const fn offers_tools(negotiated: &Negotiated) -> bool {
 /// its type.
 #[inline]
 fn usual_params<'a>(params: &Object<'_, 'a>) -> Option<UsualCall<'a>> {
-    let [name, arguments, meta] = params.only(MEMBERS)?;
+    let [name, arguments, meta] = params.call_params()?;
     let is_object = |text: Option<&str>| text.is_none_or(|text| text.starts_with('{'));
     let name = name.filter(|name| name.starts_with('"'))?;
     if !is_object(arguments) || !is_object(meta) {

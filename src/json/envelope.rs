@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
 use super::known::KnownMembers;
-use super::member_spans::{ARGUMENTS, MemberSpans, Object};
+use super::member_spans::{CallParam, MemberSpans, Object};
 use super::scan::{Entered, Scanner, Span, Walked};
 use super::starts::Noting;
 use super::string::Str;
@@ -77,14 +77,23 @@ impl Member {
     /// Returns the member of `params` or `result` that this key names.
     #[inline]
     fn of_payload(self, key: &[u8], has_escapes: bool) -> Option<Self> {
-        let names: &[_] = match self {
-            Self::Params => &[("_meta", Self::ParamsMeta)],
-            _ => &[("_meta", Self::ResultMeta), ("resultType", Self::ResultType)],
-        };
+        let meta = if self == Self::Params { Self::ParamsMeta } else { Self::ResultMeta };
         if has_escapes {
-            return Self::escaped(key, names);
+            let names = [("_meta", meta), ("resultType", Self::ResultType)];
+            return Self::escaped(key, &names).filter(|found| self.has_member(*found));
         }
-        names.iter().find(|(name, _)| key == name.as_bytes()).map(|(_, member)| *member)
+        match key.len() {
+            5 if key == b"_meta" => Some(meta),
+            10 if key == b"resultType" => {
+                Some(Self::ResultType).filter(|found| self.has_member(*found))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a payload of this kind has such a member: only a result has a type.
+    const fn has_member(self, member: Self) -> bool {
+        !matches!((self, member), (Self::Params, Self::ResultType))
     }
 
     const ENVELOPE: [(&'static str, Self); 6] = [
@@ -243,10 +252,8 @@ impl<'a> Envelope<'a> {
             Member::Params | Member::Result => &self.payload,
             _ => &self.meta,
         };
-        Some(match (self.text, places) {
-            (Some(frame), Some(places)) if text.starts_with('{') => {
-                Object::noted(text, frame, places)
-            }
+        Some(match places {
+            Some(places) if text.starts_with('{') => Object::noted(text, places),
             _ => Object::of(text),
         })
     }
@@ -361,28 +368,45 @@ impl<'a> Envelope<'a> {
         let is_first = self.begun & (Member::Params.bit() | Member::Result.bit()) == of.bit()
             && !self.is_duplicated(of);
         self.payload = Some(MemberSpans::NONE);
-        let end = scanner.object(start, 1, |scanner, key| {
-            let name = self.bytes.get(key.span.range()).unwrap_or_default();
-            let member = of.of_payload(name, key.has_escapes);
+        let walked = |scanner: &mut Scanner<'a>, at| {
+            let is_params = of == Member::Params;
+            let named = CallParam::named_by(|offset| scanner.word(at + offset));
+            let (param, key) = match named.filter(|_| is_params) {
+                Some((param, length)) => (Some(param), scanner.read_key(at, length)?),
+                None => (None, scanner.key(at)?),
+            };
+            let member = match param {
+                Some(CallParam::Meta) => Some(Member::ParamsMeta),
+                Some(CallParam::Name | CallParam::Arguments) => None,
+                None => {
+                    let name = self.bytes.get(key.span.range()).unwrap_or_default();
+                    of.of_payload(name, key.has_escapes)
+                }
+            };
             let end = match member {
                 Some(Member::ParamsMeta | Member::ResultMeta) => {
                     self.noted_meta(scanner, key.value, known)?
                 }
-                None if of == Member::Params && name == ARGUMENTS.as_bytes() => {
+                None if param == Some(CallParam::Arguments) => {
                     self.noted_arguments(scanner, key.value)?
                 }
                 _ => scanner.value(key.value, 2)?,
             };
             let span = Span::new(key.value, end);
             if let Some(places) = &mut self.payload {
-                places.note(key, span);
+                places.note_call_param(param);
+                places.note(key, span, start);
             }
             if let Some(member) = member {
                 self.begun |= member.bit();
                 self.set(member, span);
             }
             Ok(end)
-        })?;
+        };
+        let end = match scanner.enter_object(start, 1)? {
+            Entered::Member(at) => scanner.members(at, walked)?,
+            Entered::Behind(at) => at,
+        };
         if !is_first {
             (self.payload, self.meta) = (None, None);
         }
@@ -404,12 +428,12 @@ impl<'a> Envelope<'a> {
         match scanner.enter_object(start, 2)? {
             Entered::Member(at) => scanner.members(at, |scanner, at| {
                 if let Some(known) = known.filter(|known| known.stand_at(bytes, at)) {
-                    known.note_in(places, at);
+                    known.note_in(places, at - start);
                     return Ok(at + known.len());
                 }
                 let key = scanner.key(at)?;
                 let end = scanner.value(key.value, 3)?;
-                places.note(key, Span::new(key.value, end));
+                places.note(key, Span::new(key.value, end), start);
                 Ok(end)
             }),
             Entered::Behind(at) => Ok(at),

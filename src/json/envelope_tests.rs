@@ -126,21 +126,31 @@ fn recorded_arguments_are_those_of_the_arguments() {
 }
 
 #[test]
-fn members_are_taken_at_once_if_there_are_no_others() {
+fn the_params_of_a_call_are_taken_at_once_if_there_are_no_others() {
     for (params, expected) in [
-        ("{}", Some([None, None])),
-        (r#"{"b":[1], "a":"x"}"#, Some([Some("\"x\""), Some("[1]")])),
-        (r#"{"b":null}"#, Some([None, Some("null")])),
-        (r#"{"a":1,"a":1}"#, None),
-        (r#"{"a":1,"c":2}"#, None),
-        (r#"{"\u0061":1}"#, None),
+        ("{}", Some([None, None, None])),
+        (
+            r#"{"arguments":[1], "name":"x","_meta":{}}"#,
+            Some([Some("\"x\""), Some("[1]"), Some("{}")]),
+        ),
+        (r#"{"arguments":null}"#, Some([None, Some("null"), None])),
+        (r#"{ "name" : "x" , "arguments" :{} }"#, Some([Some("\"x\""), Some("{}"), None])),
+        (r#"{"names":1}"#, None),
+        (r#"{"nam":1}"#, None),
+        (r#"{"argument":1}"#, None),
+        (r#"{"argumentz":1}"#, None),
+        (r#"{"_met":1}"#, None),
+        (r#"{"name":1,"name":1}"#, None),
+        (r#"{"name":1,"c":2}"#, None),
+        (r#"{"n\u0061me":1}"#, None),
+        (r#"{"_met\u0061":{}}"#, None),
     ] {
         let frame = format!(r#"{{"params":{params}}}"#);
         let envelope = Envelope::scan(frame.as_bytes(), 128);
         let object = envelope.object(Member::Params).expect("it is there");
-        assert_eq!(object.only(["a", "b"]), expected, "{params}");
+        assert_eq!(object.call_params(), expected, "{params}");
         // Its members were not recorded.
-        assert_eq!(Object::of(params).only(["a", "b"]), None, "{params}");
+        assert_eq!(Object::of(params).call_params(), None, "{params}");
     }
 }
 

@@ -71,7 +71,7 @@ impl KnownMembers {
         !self.text.is_empty() && rest.starts_with(self.text.as_bytes())
     }
 
-    /// Records the members of the text, which occurs at this offset of a frame.
+    /// Records the members of the text, which occurs at this offset of an object.
     #[inline]
     pub(super) fn note_in(&self, places: &mut MemberSpans, at: usize) {
         let at = at as u32;
@@ -88,17 +88,17 @@ impl KnownMembers {
         object: &Object<'_, '_>,
         belongs: impl Fn(&str) -> bool,
     ) -> bool {
-        let Some((frame, noted)) = object.noted_members() else { return false };
+        let Some((text, noted)) = object.noted_members() else { return false };
         let mut others = noted.iter();
         let mut is_found = false;
         while let Some(place) = others.next() {
             let at = (place.key.start as usize).checked_sub(1);
-            if !is_found && at.is_some_and(|at| self.stand_at(frame.as_bytes(), at)) {
+            if !is_found && at.is_some_and(|at| self.stand_at(text.as_bytes(), at)) {
                 is_found = true;
                 // Every member of the text is recorded; the first one was already consumed.
                 let rest = self.places.noted().len() - 1;
                 others = others.as_slice().get(rest..).unwrap_or_default().iter();
-            } else if frame.get(place.key.range()).is_none_or(&belongs) {
+            } else if text.get(place.key.range()).is_none_or(&belongs) {
                 return false;
             }
         }
@@ -111,14 +111,14 @@ fn neighbours<'e, 'a>(
     object: &Object<'e, 'a>,
     belongs: impl Fn(&str) -> bool,
 ) -> Option<(&'a str, &'e [MemberSpan])> {
-    let (frame, noted) = object.noted_members()?;
-    let belongs = |place: &MemberSpan| frame.get(place.key.range()).is_some_and(&belongs);
+    let (text, noted) = object.noted_members()?;
+    let belongs = |place: &MemberSpan| text.get(place.key.range()).is_some_and(&belongs);
     let (first, last) = (noted.iter().position(belongs)?, noted.iter().rposition(belongs)?);
     let members = noted.get(first..=last).filter(|members| members.iter().all(belongs))?;
     // The quote precedes the key.
     let start = members.first()?.key.start.checked_sub(1)?;
     let end = members.last()?.value.end;
-    Some((frame.get(start as usize..end as usize)?, members))
+    Some((text.get(start as usize..end as usize)?, members))
 }
 
 #[cfg(test)]
