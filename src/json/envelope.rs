@@ -337,7 +337,7 @@ impl<'a> Envelope<'a> {
         self.begun |= member.bit();
         let end = match member {
             Member::Params | Member::Result => self.payload(scanner, start, member, known)?,
-            _ => scanner.value(start, 1)?,
+            _ => scanner.short_value(start, 1)?,
         };
         if !self.is_duplicated(member) {
             self.set(member, Span::new(start, end));
@@ -390,7 +390,7 @@ impl<'a> Envelope<'a> {
                 None if param == Some(CallParam::Arguments) => {
                     self.noted_arguments(scanner, key.value)?
                 }
-                _ => scanner.value(key.value, 2)?,
+                _ => scanner.short_value(key.value, 2)?,
             };
             let span = Span::new(key.value, end);
             if let Some(places) = &mut self.payload {
