@@ -153,11 +153,11 @@ pub struct RequestFromServer<'a> {
 impl<'a> RequestFromServer<'a> {
     pub(super) fn new(
         id: IncomingId,
-        context: RequestContext,
         kind: ServerRequest<'a>,
-        request: IncomingRequest<'_, 'a>,
+        request: &IncomingRequest<'_, 'a>,
     ) -> Self {
-        let IncomingRequest { method, params, meta, .. } = request;
+        let IncomingRequest { params, meta, context, .. } = *request;
+        let method = request.method.clone();
         let raw = |object: Object<'_, 'a>| Raw::trusted(object.text());
         let (params, meta) = (params.map(raw), meta.map(raw));
         Self { id, context, kind, method, params, meta, needed_for: None }

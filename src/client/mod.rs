@@ -246,22 +246,26 @@ impl Client {
         received: Received,
         out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
-        let mut scanned = ScannedFrame::unread(frame.bytes());
-        let config = &self.config.connection;
-        let Some(incoming) = self.connection.dispatcher.receive(
-            &mut Cx::at(config, received.now, out),
-            frame,
-            received,
-            &mut scanned,
-        ) else {
-            let (dispatcher, cx) = &mut self.connection.enter(None, out);
-            dispatcher.end_reception(cx);
-            return None;
-        };
-        let event = self.incoming(incoming, received.now, out);
-        let (dispatcher, cx) = &mut self.connection.enter(None, out);
-        dispatcher.end_reception(cx);
-        event
+        let (mut scanned, mut place) = (ScannedFrame::unread(frame.bytes()), None);
+        let cx = &mut Cx::at(&self.config.connection, received.now, out);
+        let dispatcher = &mut self.connection.dispatcher;
+        match dispatcher.receive(cx, frame, received, (&mut scanned, &mut place)) {
+            None => {
+                dispatcher.end_reception(&mut cx.without_time());
+                None
+            }
+            // The event is large: it is converted last, where the caller returns it.
+            Some(ForRole::Event(event)) => {
+                dispatcher.end_reception(&mut cx.without_time());
+                Some(event.into())
+            }
+            Some(incoming) => {
+                let event = self.incoming(incoming, received.now, out);
+                let (dispatcher, cx) = &mut self.connection.enter(None, out);
+                dispatcher.end_reception(cx);
+                event
+            }
+        }
     }
 
     fn incoming<'f>(
@@ -301,18 +305,18 @@ impl Client {
     fn request<'f>(
         &mut self,
         kind: Option<RequestKind>,
-        request: IncomingRequest<'_, 'f>,
+        request: &mut IncomingRequest<'_, 'f>,
         out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let Some(call) = ServerRequest::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
-        match dispatcher.serving.admit(cx, kind, &request) {
+        match dispatcher.serving.admit(cx, kind, request) {
             Err(kind) => self.refuse(kind, request, out),
-            Ok((id, context)) => {
-                let needed_for = self.connection.dispatcher.serving.calls.needed_for(&request);
-                let request = RequestFromServer::new(id, context, call, request);
+            Ok(id) => {
+                let needed_for = self.connection.dispatcher.serving.calls.needed_for(request);
+                let request = RequestFromServer::new(id, call, request);
                 Some(ClientEvent::Request(RequestFromServer { needed_for, ..request }))
             }
         }
@@ -321,7 +325,7 @@ impl Client {
     fn refuse<'f>(
         &mut self,
         kind: ViolationKind,
-        request: IncomingRequest<'_, 'f>,
+        request: &IncomingRequest<'_, 'f>,
         out: &mut dyn Outboxes,
     ) -> Option<ClientEvent<'f>> {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);

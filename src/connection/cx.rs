@@ -36,7 +36,7 @@ impl<'c, 'o> Cx<'c, 'o> {
     }
 
     /// Returns the same context without a time. A timer that is started with it begins when the time is next known.
-    pub(super) fn without_time(&mut self) -> Cx<'c, '_> {
+    pub(crate) fn without_time(&mut self) -> Cx<'c, '_> {
         Cx { config: self.config, now: None, out: &mut *self.out }
     }
 }

@@ -14,9 +14,9 @@ pub(crate) enum ForRole<'e, 'a> {
     /// An event that both roles surface in the same way.
     Event(CommonEvent<'a>),
     /// An `initialize` request that has passed every check except that of its params.
-    Initialize(IncomingRequest<'e, 'a>),
+    Initialize(&'e IncomingRequest<'e, 'a>),
     /// A request that may be served. If MCP defines its method, its params are valid.
-    Request(Option<RequestKind>, IncomingRequest<'e, 'a>),
+    Request(Option<RequestKind>, &'e mut IncomingRequest<'e, 'a>),
     /// A notification that is not about a request. If MCP defines its method, its params are valid.
     Notification(Option<NotificationKind>, Notification<'a>),
     /// The outcome of `initialize`.

@@ -15,6 +15,7 @@ use crate::json::Envelope;
 use crate::rpc::{Defective, Intent, Message, Recycle, classify, defect_kind};
 
 /// Checks a frame. `Break` means that the text of the frame must not be read, and contains the event, if any.
+#[inline]
 pub(super) fn take_in<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -61,6 +62,7 @@ fn framing_fault(cx: &Cx<'_, '_>, frame: Frame<'_>) -> Option<ViolationKind> {
 }
 
 /// Handles an element of a batch. The element is a message if the session supports batches.
+#[inline(never)]
 fn take_element<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,

@@ -27,8 +27,8 @@ pub(crate) struct IncomingRequest<'e, 'a> {
 /// The params of a usual `tools/call`.
 #[derive(Clone, Debug)]
 pub(crate) struct UsualCall<'a> {
-    /// The name of the tool, a JSON literal.
-    pub(crate) name: &'a str,
+    /// The name of the tool.
+    pub(crate) name: Str<'a>,
     /// The arguments, an object.
     pub(crate) arguments: Option<Raw<'a>>,
 }

@@ -34,13 +34,14 @@ use crate::session::Phase;
 impl Dispatcher {
     /// Handles a frame. Never fails: any bytes are valid input in any phase.
     ///
-    /// The caller keeps `scanned` alive until the result has been handled.
+    /// The caller keeps `scanned` and the place for the request alive until the result has been handled. A request is
+    /// large, so it is built in its place and not returned.
     pub(crate) fn receive<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         received: Received,
-        scanned: &'e mut ScannedFrame<'a>,
+        (scanned, place): (&'e mut ScannedFrame<'a>, &'e mut Option<IncomingRequest<'e, 'a>>),
     ) -> Option<ForRole<'e, 'a>> {
         if self.messages().lifecycle.phase == Phase::Closed {
             return None;
@@ -52,7 +53,7 @@ impl Dispatcher {
         self.messages_mut().violations.begin_frame();
         let mut reception = Reception::from(received);
         match frame_checks::take_in(&mut self.serving.calls.messages, cx, frame, &mut reception) {
-            ControlFlow::Continue(()) => self.message(cx, frame, scanned, &reception),
+            ControlFlow::Continue(()) => self.message(cx, frame, (scanned, place), &reception),
             ControlFlow::Break(event) => event.map(ForRole::Event),
         }
     }
@@ -73,7 +74,7 @@ impl Dispatcher {
         &mut self,
         cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
-        scanned: &'e mut ScannedFrame<'a>,
+        (scanned, place): (&'e mut ScannedFrame<'a>, &'e mut Option<IncomingRequest<'e, 'a>>),
         reception: &Reception,
     ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
@@ -86,44 +87,46 @@ impl Dispatcher {
             Err(_) => shown_members(envelope),
         };
         cx.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
-        match classified {
-            Ok(message) => {
-                self.messages_mut().violations.is_message();
-                self.well_formed(cx, message, bytes, reception)
+        if let Ok(message) = &classified {
+            self.messages_mut().violations.is_message();
+            if reception.received.batch.is_some() {
+                let asks =
+                    matches!(message, Message::Request { .. } | Message::Notification { .. });
+                self.messages_mut().incoming.batches.note(asks);
             }
+        }
+        // Each arm moves the message once, because it is large.
+        match classified {
+            Ok(Message::Request { id, method, params, meta }) => {
+                let request = place.insert(IncomingRequest {
+                    id,
+                    method,
+                    params,
+                    meta,
+                    usual_call: None,
+                    context: RequestContext::default(),
+                    is_relayed: false,
+                    received: reception.received,
+                    bytes,
+                });
+                self.request(cx, request)
+            }
+            Ok(message) => self.other_message(cx, message, bytes, reception),
             Err(defective) => self.ill_formed(cx, defective, frame, reception),
         }
     }
 
-    #[inline]
-    fn well_formed<'e, 'a>(
+    /// Handles a message that is no request.
+    fn other_message<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
         message: Message<'e, 'a>,
         bytes: &'a [u8],
         reception: &Reception,
     ) -> Option<ForRole<'e, 'a>> {
-        if reception.received.batch.is_some() {
-            let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
-            self.messages_mut().incoming.batches.note(asks);
-        }
         match message {
-            Message::Request { id, method, params, meta } => {
-                let received = reception.received;
-                let (context, is_relayed) = (RequestContext::default(), false);
-                let request = IncomingRequest {
-                    id,
-                    method,
-                    params,
-                    meta,
-                    usual_call: None,
-                    context,
-                    is_relayed,
-                    received,
-                    bytes,
-                };
-                self.request(cx, request)
-            }
+            // The caller handles requests.
+            Message::Request { .. } => None,
             Message::Notification { method, params, .. } => {
                 self.serving.notification(cx, (method, params), (bytes, reception))
             }
@@ -147,7 +150,7 @@ impl Dispatcher {
     fn request<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        mut request: IncomingRequest<'e, 'a>,
+        request: &'e mut IncomingRequest<'e, 'a>,
     ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
         let request_meta = self.messages_mut().session.request_meta(request.meta.as_ref());
@@ -156,7 +159,7 @@ impl Dispatcher {
             listens: self.serving.listens.len(),
             is_probing: self.serving.calls.opening.is_probing(&self.serving.calls.messages),
         };
-        match admission.admissible(cx, &mut request, &request_meta) {
+        match admission.admissible(cx, request, &request_meta) {
             Ok(Admitted::Ping) => {
                 let to = (request.received.batch, request.received.route);
                 self.serving.calls.messages.answer_into(cx, to, SentMessage::Result, |writer| {
@@ -165,8 +168,7 @@ impl Dispatcher {
                 None
             }
             Ok(Admitted::Handshake) => Some(ForRole::Initialize(request)),
-            Ok(Admitted::Work(kind, context)) => {
-                request.context = context;
+            Ok(Admitted::Work(kind)) => {
                 request.is_relayed = kind.is_none() && config.relay.covers(&request.method);
                 Some(ForRole::Request(kind, request))
             }
@@ -175,21 +177,22 @@ impl Dispatcher {
     }
 
     /// Refuses a request before it reaches the application.
+    #[inline(never)]
     pub(crate) fn refuse<'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
         refusal: impl Into<Refusal>,
-        request: IncomingRequest<'_, 'a>,
+        request: &IncomingRequest<'_, 'a>,
     ) -> Option<CommonEvent<'a>> {
         let Refusal { kind, misfit, detail } = refusal.into();
-        let IncomingRequest { id, bytes, received, .. } = request;
-        let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
+        let id = Some(request.id.clone());
+        let violation = Violation { misfit, ..Violation::of(kind, id, request.bytes) };
         report_and_answer(
             &mut self.serving.calls.messages,
             cx,
             violation,
             detail.as_ref(),
-            &received.into(),
+            &request.received.into(),
         )
     }
 

@@ -11,7 +11,7 @@ use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
 use super::request_meta::RequestMeta;
 use super::routing::{Decision, RoutingContext, decide};
-use super::usual_call::usual_call;
+use super::usual_call::admit_usual_call;
 use super::violations::Violations;
 use crate::codes::ViolationKind;
 use crate::config::{DuplicateIds, UnknownMethods};
@@ -62,9 +62,8 @@ impl Refusal {
 pub(super) enum Admitted {
     Handshake,
     Ping,
-    /// A request for the application: its method, if MCP has it and it is not relayed, and the context that selects
-    /// its rules.
-    Work(Option<RequestKind>, RequestContext),
+    /// A request for the application: its method, if MCP has it and it is not relayed.
+    Work(Option<RequestKind>),
 }
 
 /// The check of a request of the peer before it reaches the application.
@@ -87,7 +86,8 @@ impl<C: Recycle> Admission<'_, C> {
         }
     }
 
-    /// Whether a request may be served. Notes the params of a usual call in the request.
+    /// Whether a request may be served. Puts the context that selects its rules into the request, and the params of a
+    /// usual call.
     pub(super) fn admissible(
         &self,
         cx: &Cx<'_, '_>,
@@ -101,10 +101,13 @@ impl<C: Recycle> Admission<'_, C> {
             Lookup::Found(_) | Lookup::Free => {}
             Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
-        if let Some((call, context)) = usual_call(self.messages, cx, request, request_meta) {
-            request.usual_call = Some(call);
-            let usual = Admitted::Work(Some(RequestKind::CallTool), context);
-            debug_assert_eq!(self.by_rules(cx, request, request_meta).as_ref(), Ok(&usual));
+        if admit_usual_call(self.messages, cx, request, request_meta) {
+            let usual = Admitted::Work(Some(RequestKind::CallTool));
+            if cfg!(debug_assertions) {
+                let mut same = request.clone();
+                let admitted = self.by_rules(cx, &mut same, request_meta);
+                debug_assert_eq!((admitted.as_ref(), same.context), (Ok(&usual), request.context));
+            }
             return Ok(usual);
         }
         self.by_rules(cx, request, request_meta)
@@ -114,7 +117,7 @@ impl<C: Recycle> Admission<'_, C> {
     fn by_rules(
         &self,
         cx: &Cx<'_, '_>,
-        request: &IncomingRequest<'_, '_>,
+        request: &mut IncomingRequest<'_, '_>,
         request_meta: &RequestMeta<'_>,
     ) -> Result<Admitted, Refusal> {
         let kind = RequestKind::of(&request.method);
@@ -133,7 +136,8 @@ impl<C: Recycle> Admission<'_, C> {
                     self.messages.session.negotiated.ok_or(ViolationKind::NotInitialized)?;
                 let kind = self.check_request(cx, kind, request, negotiated, is_relayed)?;
                 let task = self.task_in_session(cx, kind, request, negotiated)?;
-                Ok(Admitted::Work(kind, RequestContext { task, ..negotiated.into() }))
+                request.context = RequestContext { task, ..negotiated.into() };
+                Ok(Admitted::Work(kind))
             }
             Decision::Modern(kind, meta) => {
                 let ours = self.messages.session.offered_modern();
@@ -146,7 +150,8 @@ impl<C: Recycle> Admission<'_, C> {
                 let knows_tasks = self.messages.session.has_extension(EXTENSION, meta.extensions);
                 let may_be = kind == Some(RequestKind::CallTool) && knows_tasks;
                 let task = may_be.then(TaskRequest::default);
-                Ok(Admitted::Work(kind, RequestContext { task, ..meta.into() }))
+                request.context = RequestContext { task, ..meta.into() };
+                Ok(Admitted::Work(kind))
             }
             Decision::Refuse(kind) => Err(self.refusal(kind, request_meta, request)),
         }
@@ -320,7 +325,7 @@ impl<C: Recycle> Admission<'_, C> {
     }
 }
 
-/// Puts a request of the peer into the table.
+/// Puts a request of the peer into the table, and completes its context.
 ///
 /// # Errors
 ///
@@ -330,8 +335,8 @@ pub(super) fn admit<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
     kind: Option<RequestKind>,
-    request: &IncomingRequest<'_, '_>,
-) -> Result<(IncomingId, RequestContext), ViolationKind> {
+    request: &mut IncomingRequest<'_, '_>,
+) -> Result<IncomingId, ViolationKind> {
     let (limits, received) = (&cx.config.limits, request.received);
     if limits.inbound_requests <= messages.incoming.table.len() {
         return Err(ViolationKind::TooManyRequests);
@@ -351,21 +356,19 @@ pub(super) fn admit<C: Recycle>(
         _ if is_subscription => None,
         token => token,
     };
-    let context = RequestContext {
-        wants_progress: token.is_some(),
-        principal: received.principal,
-        requestor: received.owner(),
-        ..request.context
-    };
+    request.context.wants_progress = token.is_some();
+    request.context.principal = received.principal;
+    request.context.requestor = received.owner();
     let params = request.params_text().unwrap_or_default();
     let related = related_task(&mut messages.violations, cx, kind, request);
+    let context = &request.context;
     let table = &mut messages.incoming.table;
     let place = match cx.config.duplicate_ids {
         DuplicateIds::Refuse => table.insert(&request.id),
         DuplicateIds::Serve => table.insert_twin(&request.id),
     };
     if let Some(exchange) = table.get_mut(place) {
-        exchange.context = context;
+        exchange.context = *context;
         exchange.kind = kind;
         exchange.is_relayed = request.is_relayed;
         exchange.batch = received.batch;
@@ -394,7 +397,7 @@ pub(super) fn admit<C: Recycle>(
     }
     messages.incoming.bytes += bytes;
     messages.session.has_served_modern |= context.revision.rules().requests_are_self_contained;
-    Ok((IncomingId(place), context))
+    Ok(IncomingId(place))
 }
 
 /// Returns the length of the longest param that is kept with a request of this kind.

@@ -81,13 +81,13 @@ impl Serving {
             .map(|(place, _)| IncomingId(place))
     }
 
-    /// Puts a request of the peer into the table.
+    /// Puts a request of the peer into the table, and completes its context.
     pub(crate) fn admit(
         &mut self,
         cx: &mut Cx<'_, '_>,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'_, '_>,
-    ) -> Result<(IncomingId, RequestContext), ViolationKind> {
+        request: &mut IncomingRequest<'_, '_>,
+    ) -> Result<IncomingId, ViolationKind> {
         request::admit(&mut self.calls.messages, cx, kind, request)
     }
 

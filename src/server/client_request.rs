@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::connection::{IncomingRequest, UsualCall};
+use crate::connection::UsualCall;
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Object, ParseError, Raw, Str, TextCopy, decoded};
 use crate::model::LoggingLevel;
@@ -161,13 +161,11 @@ pub struct Complete<'a> {
 }
 
 impl<'a> ClientRequest<'a> {
-    /// Reads the params of a request that is served. Returns `None` if they do not have the shape of the method.
-    pub(super) fn of(kind: Option<RequestKind>, request: &IncomingRequest<'_, 'a>) -> Option<Self> {
-        if let Some(UsualCall { name, arguments }) = &request.usual_call {
-            let (name, arguments) = (Str::from_literal(name)?, arguments.clone());
-            return Some(Self::CallTool(CallTool { name, arguments }));
-        }
-        Self::read(kind, request.params.as_ref(), request.context.revision)
+    /// Returns the view of a usual `tools/call`.
+    #[inline]
+    pub(super) fn usual(call: UsualCall<'a>) -> Self {
+        let UsualCall { name, arguments } = call;
+        Self::CallTool(CallTool { name, arguments })
     }
 
     /// Reads the params of a request in a revision. Returns `None` if they do not have the shape of the method.

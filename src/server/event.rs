@@ -206,12 +206,12 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     #[inline(always)]
     pub(super) fn new(
-        (id, context): (IncomingId, RequestContext),
+        id: IncomingId,
         method: Option<RequestKind>,
         kind: ClientRequest<'a>,
         request: &IncomingRequest<'_, 'a>,
     ) -> Self {
-        let (params, meta) = (request.params, request.meta);
+        let IncomingRequest { params, meta, context, .. } = *request;
         let may_need_input = method.is_some_and(RequestKind::may_need_input);
         let brings = may_need_input && context.revision.rules().input_by_rounds;
         let method = request.method.clone();

@@ -17,7 +17,7 @@ use crate::json::Raw;
 pub(super) fn open<'f>(
     connection: &mut Connection,
     listening: Listening,
-    request: &IncomingRequest<'_, 'f>,
+    request: &mut IncomingRequest<'_, 'f>,
     out: &mut dyn Outboxes,
 ) -> Result<ServerEvent<'f>, ViolationKind> {
     let kind = Some(RequestKind::Listen);
@@ -25,10 +25,10 @@ pub(super) fn open<'f>(
         .ok_or(ViolationKind::InvalidParams)?;
     let (dispatcher, cx) = &mut connection.enter(None, out);
     let serving = &mut dispatcher.serving;
-    let (id, context) = serving.admit(cx, kind, request)?;
+    let id = serving.admit(cx, kind, request)?;
     let has_topics = serving.open_listen(id, request.params_text().unwrap_or_default());
     if has_topics && listening == Listening::Asked {
-        return Ok(ServerEvent::Request(Request::new((id, context), kind, call, request)));
+        return Ok(ServerEvent::Request(Request::new(id, kind, call, request)));
     }
     // Without room for the acknowledgement there is no room for the notifications either.
     if serving.acknowledge(cx, id, None, |_| false).is_err() {
@@ -36,5 +36,6 @@ pub(super) fn open<'f>(
         return Err(ViolationKind::TooManyListens);
     }
     let requested = Raw::trusted(request.param("notifications").unwrap_or("{}"));
+    let context = request.context;
     Ok(ServerEvent::Subscribed(Subscribed { id, context, requested }))
 }

@@ -219,24 +219,49 @@ impl Server {
         }
         let config = &self.config.connection;
         let cx = &mut Cx::at(config, received.now, out);
-        let incoming = self.connection.dispatcher.receive(cx, frame, received, scanned);
-        let event = match incoming {
+        let mut place = None;
+        let dispatcher = &mut self.connection.dispatcher;
+        match dispatcher.receive(cx, frame, received, (scanned, &mut place)) {
             None => {
                 self.end_reception(out);
-                return None;
+                None
             }
-            // The request is large, so it is passed by reference.
-            Some(ForRole::Request(kind, ref request)) => self.request(kind, request, out),
-            Some(incoming) => self.incoming(incoming, received.now, out),
-        };
-        self.end_reception(out);
-        event
+            Some(ForRole::Request(kind, request)) if request.usual_call.is_some() => {
+                self.usual_call(kind, request, out)
+            }
+            Some(incoming) => {
+                let event = self.incoming(incoming, received.now, out);
+                self.end_reception(out);
+                event
+            }
+        }
     }
 
-    #[inline]
     fn end_reception(&mut self, out: &mut dyn Outboxes) {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         dispatcher.end_reception(cx);
+    }
+
+    /// Puts a usual `tools/call` into the table. The event is large: it is built last, where the caller returns it.
+    fn usual_call<'f>(
+        &mut self,
+        kind: Option<RequestKind>,
+        request: &mut IncomingRequest<'_, 'f>,
+        out: &mut dyn Outboxes,
+    ) -> Option<ServerEvent<'f>> {
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        match dispatcher.serving.admit(cx, kind, request) {
+            Ok(id) => {
+                dispatcher.end_reception(cx);
+                let call = ClientRequest::usual(request.usual_call.take()?);
+                Some(ServerEvent::Request(Request::new(id, kind, call, request)))
+            }
+            Err(kind) => {
+                let event = self.refuse(kind, request, out);
+                self.end_reception(out);
+                event
+            }
+        }
     }
 
     fn incoming<'f>(
@@ -249,12 +274,12 @@ impl Server {
             ForRole::Event(event) => Some(event.into()),
             ForRole::Initialize(request) => {
                 let config = &self.config;
-                match initialize::answer(&mut self.connection, config, &request, out) {
+                match initialize::answer(&mut self.connection, config, request, out) {
                     Ok(opened) => self.opened(opened?),
                     Err(kind) => self.refuse(kind, request, out),
                 }
             }
-            ForRole::Request(kind, ref request) => self.request(kind, request, out),
+            ForRole::Request(kind, request) => self.request(kind, request, out),
             ForRole::Notification(kind, notification) => {
                 self.notification(kind, notification, now, out)
             }
@@ -275,7 +300,7 @@ impl Server {
     fn request<'f>(
         &mut self,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'_, 'f>,
+        request: &mut IncomingRequest<'_, 'f>,
         out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         let Self { connection, config, .. } = self;
@@ -290,18 +315,17 @@ impl Server {
         };
         match special {
             Some(Ok(event)) => return event,
-            Some(Err(kind)) => return self.refuse(kind, request.clone(), out),
+            Some(Err(kind)) => return self.refuse(kind, request, out),
             None => {}
         }
-        let Some(call) = ClientRequest::of(kind, request) else {
-            return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
+        let params = request.params.as_ref();
+        let Some(call) = ClientRequest::read(kind, params, request.context.revision) else {
+            return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
         match dispatcher.serving.admit(cx, kind, request) {
-            Err(kind) => self.refuse(kind, request.clone(), out),
-            Ok((id, context)) => {
-                Some(ServerEvent::Request(Request::new((id, context), kind, call, request)))
-            }
+            Err(kind) => self.refuse(kind, request, out),
+            Ok(id) => Some(ServerEvent::Request(Request::new(id, kind, call, request))),
         }
     }
 
@@ -327,7 +351,7 @@ impl Server {
     fn refuse<'f>(
         &mut self,
         kind: ViolationKind,
-        request: IncomingRequest<'_, 'f>,
+        request: &IncomingRequest<'_, 'f>,
         out: &mut dyn Outboxes,
     ) -> Option<ServerEvent<'f>> {
         let (dispatcher, cx) = &mut self.connection.enter(None, out);
