@@ -19,17 +19,20 @@ use super::outboxes::{Observation, Received, Route};
 use super::outgoing_request::Owner;
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
+use super::routing::Side;
 use super::send::SentMessage;
 use super::transport_failure::ExchangeEnd;
 use crate::codes::ViolationKind;
+use crate::dialect::methods::RequestKind;
 use crate::frame::Frame;
 use crate::handle::CallId;
-use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
+use crate::json::{Envelope, Member, Raw, ScannedFrame, Str, shown};
 use crate::rpc::{
-    Defective, ErrorObject, Id, Intent, Message, ResultType, UnmatchedCause, classify,
+    Defective, ErrorObject, Id, Intent, Lookup, Message, ResultType, UnmatchedCause, classify,
     write_success,
 };
 use crate::session::Phase;
+use crate::version::RevisionSet;
 
 impl Dispatcher {
     /// Handles a frame. Never fails: any bytes are valid input in any phase.
@@ -97,6 +100,14 @@ impl Dispatcher {
         }
         // Each arm moves the message once, because it is large.
         match classified {
+            Ok(Message::Request { ref id, ref method, meta: None, .. })
+                if self.is_usual_ping(id, method, &reception.received) =>
+            {
+                let route = reception.received.route;
+                self.messages_mut()
+                    .send_own(cx, route, SentMessage::Result, |writer| write_success(writer, id));
+                None
+            }
             Ok(Message::Request { id, method, params, meta }) => {
                 let request = place.insert(IncomingRequest {
                     id,
@@ -174,6 +185,18 @@ impl Dispatcher {
             }
             Err(refusal) => self.refuse(cx, refusal, request).map(ForRole::Event),
         }
+    }
+
+    /// Whether a request without `_meta` is a `ping` that every rule admits: outside a batch, each server that speaks
+    /// the legacy era answers it, in any phase.
+    #[inline]
+    fn is_usual_ping(&self, id: &Id<'_>, method: &Str<'_>, received: &Received) -> bool {
+        let messages = self.messages();
+        method.as_wire() == RequestKind::Ping.rule().name
+            && received.batch.is_none()
+            && messages.session.role == Side::Server
+            && !messages.session.spoken.and(RevisionSet::LEGACY).is_empty()
+            && messages.incoming.look_up(id) == Lookup::Free
     }
 
     /// Refuses a request before it reaches the application.
