@@ -13,6 +13,7 @@ use super::negotiation::{
 };
 use super::{Client, Stage};
 use crate::capability::CapabilitySet;
+use crate::codes::ErrorCode;
 use crate::config::ClientConfig;
 use crate::connection::{
     Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, SentMessage,
@@ -191,7 +192,10 @@ impl Client {
             Probed::TimedOut | Probed::Closed => {
                 session.has_modern_result || able.sessions().is_empty()
             }
-            _ => false,
+            // A server that has given a modern result is modern, unless it denies the method itself.
+            Probed::Nonsense | Probed::WrongVersion(None) => session.has_modern_result,
+            Probed::Error(code) => session.has_modern_result && code != ErrorCode::METHOD_NOT_FOUND,
+            Probed::Discovery(_) | Probed::WrongVersion(Some(_)) | Probed::Refused(_) => false,
         }
     }
 

@@ -109,6 +109,25 @@ fn a_server_that_has_given_a_modern_result_is_asked_for_no_session() {
     }
 }
 
+/// A modern server that answers the probe with an error, or with anything but a discovery result, stays modern.
+///
+/// Proves M-ERA-26.
+#[test]
+fn a_modern_server_that_fails_the_probe_is_asked_for_no_session() {
+    let errors = [-32603, -32600, -32022].map(|code| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"m"}}}}"#)
+    });
+    for answer in errors.into_iter().chain([result(1, r#"{"tools":[]}"#)]) {
+        for config in [config::client_of_both_eras(), modern()] {
+            let mut side = trusting(config);
+            served(&mut side, LIST);
+            assert_eq!(side.receive(&answer), None, "{answer}");
+            assert_eq!((side.sent(), side.client.phase()), (vec![], Phase::Ready), "{answer}");
+            is_alive(&mut side);
+        }
+    }
+}
+
 /// The end of a connection to such a server is no advice to begin the next one with a session. Nor is it one for a client
 /// of the modern era alone.
 ///
