@@ -29,8 +29,10 @@ pub(super) struct CallIndex {
     /// The subscriptions with events to hand out: that the subscription is open, or notifications that came too
     /// early.
     pub(super) early: VecDeque<CallId>,
-    /// The resources that no subscription of the session covers any more.
+    /// The resources that no subscription of the session covers any more, or from which this side has unsubscribed.
     pub(super) unwanted: VecDeque<String>,
+    /// The pending requests to unsubscribe from resources.
+    pub(super) leaving: Vec<(CallId, String)>,
     /// The pending requests for resources of subscriptions that have ended.
     pub(super) orphaned: Vec<AskedResource>,
     /// The filters of subscriptions that were lost with the connection.
@@ -56,6 +58,7 @@ impl Empty for CallIndex {
         stuck: VecDeque::new(),
         early: VecDeque::new(),
         unwanted: VecDeque::new(),
+        leaving: Vec::new(),
         orphaned: Vec::new(),
         lost: Vec::new(),
     };
@@ -69,12 +72,19 @@ impl CallIndex {
 
     /// Whether resources of ended subscriptions are left.
     pub(super) fn has_resources(&self) -> bool {
-        !(self.unwanted.is_empty() && self.orphaned.is_empty())
+        !(self.unwanted.is_empty() && self.leaving.is_empty() && self.orphaned.is_empty())
     }
 
     /// Removes the resources of ended subscriptions, because the connection has ended.
     pub(super) fn forget_resources(&mut self) {
-        (self.unwanted, self.orphaned) = (VecDeque::new(), Vec::new());
+        (self.unwanted, self.leaving) = (VecDeque::new(), Vec::new());
+        self.orphaned = Vec::new();
+    }
+
+    /// Whether a request to unsubscribe from this resource is pending.
+    pub(super) fn leaves(&self, uri: &str) -> bool {
+        work!(self.leaving.len());
+        self.leaving.iter().any(|(_, left)| left == uri)
     }
 
     /// Returns the call that has become this task.

@@ -50,8 +50,11 @@ impl InSessions<'_> {
         for uri in uris {
             if self.is_subscribed_to(&uri) {
                 in_session.granted.resources.insert(uri, ());
+            } else if self.index.leaves(&uri) {
+                in_session.asked.push(AskedResource { call: None, uri, is_subscribed: false });
             } else if let Ok(asked) = self.call_about(cx, RequestKind::Subscribe, &uri) {
-                in_session.asked.push(AskedResource { call: asked, uri, is_subscribed: false });
+                let call = Some(asked);
+                in_session.asked.push(AskedResource { call, uri, is_subscribed: false });
             }
         }
         let is_open = in_session.asked.is_empty();
@@ -109,7 +112,16 @@ impl InSessions<'_> {
     /// Handles the end of a request about a resource, after the request has left the table. `None`: the server has given
     /// no readable response, and may be subscribed.
     pub(super) fn request_ended(&mut self, asked: CallId, is_granted: Option<bool>) {
-        work!(self.index.orphaned.len());
+        let asked = Some(asked);
+        work!(self.index.orphaned.len() + self.index.leaving.len());
+        if let Some(at) = self.index.leaving.iter().position(|(call, _)| Some(*call) == asked) {
+            let (_, uri) = self.index.leaving.remove(at);
+            if self.is_wanted(&uri) {
+                // `unsubscribe_unwanted` sends the requests that have waited for this one.
+                self.index.unwanted.push_back(uri);
+            }
+            return;
+        }
         let orphan = self.index.orphaned.iter().position(|orphan| orphan.call == asked);
         if let Some(at) = orphan {
             let orphan = self.index.orphaned.remove(at);
@@ -193,7 +205,8 @@ impl InSessions<'_> {
             let outgoing = &self.below.outgoing;
             let orphaned = &mut self.index.orphaned;
             orphaned.extend(in_session.asked.iter().cloned());
-            orphaned.retain(|orphan| outgoing.get(orphan.call.0).is_some());
+            orphaned
+                .retain(|orphan| orphan.call.is_some_and(|call| outgoing.get(call.0).is_some()));
         }
     }
 
@@ -209,9 +222,36 @@ impl InSessions<'_> {
         }
     }
 
+    /// Sends the requests for a resource that have waited for the end of a request to unsubscribe from it. Returns
+    /// whether there were any.
+    fn ask_for(&mut self, cx: &mut Cx<'_, '_>, uri: &str) -> bool {
+        let waits = |one: &AskedResource| one.call.is_none() && one.uri == uri;
+        let waiting: Vec<CallId> = self
+            .all()
+            .filter(|(_, one)| one.asked.iter().any(waits))
+            .map(|(subscription, _)| subscription)
+            .collect();
+        for subscription in &waiting {
+            let asked = self.call_about(cx, RequestKind::Subscribe, uri);
+            let one = subscription_mut(self.below, *subscription);
+            let Some(one) = one.and_then(|one| one.in_session.as_mut()) else { continue };
+            match (asked, one.asked.iter_mut().find(|one| waits(one))) {
+                (Ok(asked), Some(waiting)) => waiting.call = Some(asked),
+                _ => one.asked.retain(|one| !waits(one)),
+            }
+            if one.asked.is_empty() {
+                self.index.early.push_back(*subscription);
+            }
+        }
+        !waiting.is_empty()
+    }
+
     /// Unsubscribes from the resources that no subscription uses any more.
     pub(super) fn unsubscribe_unwanted(&mut self, cx: &mut Cx<'_, '_>) {
         while let Some(uri) = self.index.unwanted.pop_front() {
+            if self.index.leaves(&uri) || self.ask_for(cx, &uri) {
+                continue;
+            }
             let offered = self.below.session.negotiated.is_some_and(|negotiated| {
                 negotiated.theirs.contains(Capability::ResourcesSubscribe)
                     && self.below.lifecycle.phase.is_ready()
@@ -224,7 +264,9 @@ impl InSessions<'_> {
                 self.pass_on(&uri);
             } else if offered {
                 // Without room the server keeps sending notifications, which are dropped.
-                _ = self.call_about(cx, RequestKind::Unsubscribe, &uri);
+                if let Ok(call) = self.call_about(cx, RequestKind::Unsubscribe, &uri) {
+                    self.index.leaving.push((call, uri));
+                }
             }
         }
     }

@@ -203,7 +203,9 @@ pub(super) struct InSession {
 /// A pending request of this side to subscribe to a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AskedResource {
-    pub(super) call: CallId,
+    /// `None` while a request to unsubscribe from the resource is pending, which a server may handle later than the next
+    /// request.
+    pub(super) call: Option<CallId>,
     pub(super) uri: String,
     /// Whether the server is subscribed already, because of a subscription that has ended since. Then also a request
     /// that is refused leaves something to undo.

@@ -6,7 +6,7 @@ use mcp_sansio::subscription::{ChangedList, Delivery};
 use mcp_sansio::{CallError, CallOptions, ClientEvent, ConnectionNumber, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
-use super::subscribing::{Both, ERAS};
+use super::subscribing::{Both, ERAS, about, done, subscribing, subscription_updates};
 
 /// Each list has its own subscribers, in both eras.
 #[test]
@@ -50,6 +50,32 @@ fn a_subscription_needs_a_call_for_each_of_its_resources() {
         assert_eq!(subscribed, if has_room { Ok(()) } else { Err(CallError::TooManyCalls) });
         assert_eq!(side.sent().len(), if has_room { 2 } else { 0 });
     }
+}
+
+/// A resource is subscribed to again after the response to the request that unsubscribed from it: a server may handle
+/// the two requests in the other order.
+///
+/// Proves L-RACE-27.
+#[test]
+fn a_resource_is_subscribed_to_again_after_it_was_unsubscribed_from() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    let first = subscribing(&mut side, &filter);
+    assert_eq!(side.sent(), [about(3, "subscribe")]);
+    assert_eq!(side.receive(&done(3)), None);
+    assert_eq!(subscription_updates(&mut side).len(), 1);
+    side.client.cancel(first, None, &mut side.out).unwrap();
+    assert_eq!((side.outcomes(), side.sent()), (vec![], vec![about(4, "unsubscribe")]));
+    let [second, third] = [(); 2].map(|()| subscribing(&mut side, &filter));
+    assert_eq!((side.outcomes(), side.sent()), (vec![], vec![]), "they wait for the response");
+    side.client.cancel(third, None, &mut side.out).unwrap();
+    assert_eq!(side.receive(&done(4)), None);
+    assert_eq!((side.outcomes(), side.sent()), (vec![], vec![about(7, "subscribe")]));
+    assert_eq!(side.receive(&done(7)), None);
+    let [(granted, _)] = &subscription_updates(&mut side)[..] else { panic!() };
+    assert_eq!(*granted, second);
+    side.client.cancel(second, None, &mut side.out).unwrap();
+    assert_eq!((side.outcomes(), side.sent()), (vec![], vec![about(8, "unsubscribe")]));
 }
 
 /// A client that is replaced before its connection has ended passes its open subscriptions on, each once.

@@ -348,22 +348,22 @@ const LATEST: Revision = Revision::V2025_11_25;
 const GRANTED: &str = r#"granted {"resourceSubscriptions":["x:y"]} not {}"#;
 
 /// Subscribes a client in a session. A subscription takes an id as well: the first has id 2, and its request id 3.
-fn subscribing(side: &mut ClientSide, filter: &SubscriptionFilter<'_>) -> CallId {
+pub(super) fn subscribing(side: &mut ClientSide, filter: &SubscriptionFilter<'_>) -> CallId {
     side.client.subscribe(filter, side.now, &mut side.out).unwrap()
 }
 
-fn about(id: u64, method: &str) -> String {
+pub(super) fn about(id: u64, method: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{method}","params":{{"uri":"x:y"}}}}"#
     )
 }
 
-fn done(id: u64) -> String {
+pub(super) fn done(id: u64) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
 }
 
 /// The subscription events of a client.
-fn subscription_updates(side: &mut ClientSide) -> Vec<(CallId, String)> {
+pub(super) fn subscription_updates(side: &mut ClientSide) -> Vec<(CallId, String)> {
     let news = |event| match event {
         ClientEvent::Subscription(update) => (update.call, in_words(&update.news)),
         other => panic!("{other:?}"),
