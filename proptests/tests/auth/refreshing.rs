@@ -331,20 +331,23 @@ fn a_refresh_that_is_refused_leaves_the_access_token() {
 /// Proves A-TOK-12, A-TOK-13: a temporary failure of the server, or a lost response, loses nothing.
 #[test]
 fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
-    for broken in [true, false] {
+    // A server cannot ask for refreshes without a pause.
+    for (retry_after, seconds) in
+        [(None, 30), (Some("0"), 30), (Some("20"), 30), (Some("40"), 40), (Some("soon"), 30)]
+    {
         let mut lab = due();
         lab.claim(None);
         let fetch = lab.fetch();
-        if broken {
+        if retry_after.is_none() {
             lab.fail(&fetch, FetchError::Broken);
         } else {
-            let response = FetchedResponse::new(503, b"").retry_after(Some("20"));
+            let response = FetchedResponse::new(503, b"").retry_after(retry_after);
             lab.authorizer.fetched(fetch.job, response, lab.now);
         }
         assert_eq!(lab.released(), []);
         assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
         let again = lab.authorizer.poll_timeout().expect("it is tried again") - lab.now;
-        assert_eq!(again.as_secs(), if broken { 30 } else { 20 });
+        assert_eq!(again.as_secs(), seconds, "{retry_after:?}");
         lab.wait(again.as_secs());
         lab.claim(None);
         assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
@@ -382,6 +385,31 @@ fn no_refresh_begins_during_a_pause() {
         lab.now = lab.now + Duration::from_nanos(9_999_999_999);
     }
     lab.now = lab.now + Duration::from_nanos(2);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.claim(None);
+}
+
+/// Proves A-TOK-12: a pause that a server has asked for before the expiry of the token holds after it, and for a
+/// step-up.
+#[test]
+fn a_pause_lasts_longer_than_the_token() {
+    let mut lab = due();
+    lab.claim(None);
+    let fetch = lab.fetch();
+    let response = FetchedResponse::new(503, b"").retry_after(Some("120"));
+    lab.authorizer.fetched(fetch.job, response, lab.now);
+    assert_eq!(lab.released(), []);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+    let (place, retry_after) = ("the token endpoint", Some(Duration::from_secs(120)));
+    let failure = AuthorizationFailure::Transient { place, status: Some(503), retry_after };
+    lab.refused(403, r#"Bearer error="insufficient_scope", scope="more""#);
+    assert_eq!(lab.failure(), failure);
+    lab.wait(119);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    assert_eq!(lab.released(), [(key, Verdict::Fail(failure))]);
+    lab.wait(1);
     let key = lab.key();
     assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
     lab.claim(None);

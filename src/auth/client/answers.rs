@@ -110,16 +110,17 @@ impl Authorizer {
     ) -> Step {
         let is_ahead =
             matches!(&activity, Activity::Refreshing(refresh) if refresh.found.is_none());
-        if is_ahead {
-            self.inner.refresh_again_at = now + retry_after.unwrap_or(REFRESH_AGAIN_AFTER);
-            if self.inner.token(now).is_some() {
-                return Ok(Activity::Idle);
-            }
-        }
         let place = purpose.place();
         let failure = AuthorizationFailure::Transient { place, status, retry_after };
         if let Some(pause) = retry_after {
             self.inner.rest = Some((now + pause, failure.clone()));
+        }
+        if is_ahead {
+            let pause = retry_after.unwrap_or_default().max(REFRESH_AGAIN_AFTER);
+            self.inner.refresh_again_at = now + pause;
+            if self.inner.token(now).is_some() {
+                return Ok(Activity::Idle);
+            }
         }
         Err(failure)
     }
@@ -258,9 +259,9 @@ impl Authorizer {
 
     /// Begins a refresh without a challenge. The refresh fails at once during a pause.
     pub(super) fn begin_refresh(&mut self, now: Instant) {
-        let outcome = match &self.inner.rest {
-            Some((until, failure)) if now < *until => Err(failure.clone()),
-            _ => Ok(self.inner.claim(Refresh { found: None })),
+        let outcome = match self.inner.pause(now) {
+            Some(failure) => Err(failure.clone()),
+            None => Ok(self.inner.claim(Refresh { found: None })),
         };
         // Reset once the refresh succeeds.
         self.inner.refresh_again_at = now + REFRESH_AGAIN_AFTER;

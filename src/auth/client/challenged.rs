@@ -98,18 +98,15 @@ impl Authorizer {
         let needed = bearer.and_then(|bearer| bearer.scopes());
         if challenged.status == 403 {
             return match error {
-                Some("insufficient_scope") => self.judged_scope(challenged.operation, needed),
+                Some("insufficient_scope") => self.judged_scope(challenged.operation, needed, now),
                 _ => Judgement::Release(Verdict::Fail(AuthorizationFailure::Forbidden)),
             };
         }
         if self.activity != Activity::Idle {
             return Judgement::Wait;
         }
-        if let Some((until, failure)) = &self.inner.rest {
-            if now < *until {
-                return Judgement::Release(Verdict::Fail(failure.clone()));
-            }
-            self.inner.rest = None;
+        if let Some(failure) = self.inner.pause(now) {
+            return Judgement::Release(Verdict::Fail(failure.clone()));
         }
         let is_fresh = self.inner.saved.generation == self.inner.issued
             && self.inner.accepted < self.inner.issued;
@@ -134,7 +131,7 @@ impl Authorizer {
     }
 
     /// Decides about a request that needs more scopes.
-    fn judged_scope(&mut self, operation: &str, needed: Option<Scopes>) -> Judgement {
+    fn judged_scope(&mut self, operation: &str, needed: Option<Scopes>, now: Instant) -> Judgement {
         let failed = |needed: &Option<Scopes>| {
             let scopes = needed.as_ref().map(alloc::string::ToString::to_string);
             let failure = AuthorizationFailure::ScopeUnavailable(scopes.unwrap_or_default());
@@ -148,6 +145,9 @@ impl Authorizer {
         let requested = grant.requested.clone();
         if self.activity != Activity::Idle {
             return Judgement::Wait;
+        }
+        if let Some(failure) = self.inner.pause(now) {
+            return Judgement::Release(Verdict::Fail(failure.clone()));
         }
         if !self.counts_step_up(operation) {
             return failed(&needed);

@@ -114,6 +114,12 @@ impl Inner {
         }
     }
 
+    /// Returns the failure that caused the pause without new authorizations, while it lasts.
+    pub(super) fn pause(&self, now: Instant) -> Option<&AuthorizationFailure> {
+        let rest = self.rest.as_ref().filter(|(until, _)| now < *until);
+        rest.map(|(_, failure)| failure)
+    }
+
     pub(super) const fn next_job(&mut self) -> JobId {
         self.job.0 += 1;
         self.job
