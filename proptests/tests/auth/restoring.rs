@@ -241,6 +241,7 @@ fn registrations_and_tokens_of_two_issuers_are_separate() {
         (TWO, "c2", ["c1", "t1", "r1"], &of_two, "Bearer t2"),
         (ISSUER, "c1", ["c2", "t2", "r2"], &tokens(), "Bearer t1"),
     ] {
+        lab.wait(60);
         // A token of another issuer is not refreshed.
         discover_at(&mut lab, issuer);
         lab.prepared();

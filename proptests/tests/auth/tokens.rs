@@ -346,6 +346,68 @@ fn a_fresh_token_that_is_refused_ends_the_request() {
     }
 }
 
+/// Proves A-USE-08, A-SEC-11: a server that accepts a token once and then refuses it would open one browser after
+/// another. One more login follows at once, because the server may have lost its tokens; the next one only after a
+/// pause.
+#[test]
+fn logins_do_not_follow_one_another_without_a_pause() {
+    for is_refreshable in [false, true] {
+        let mut lab = Lab::new(config());
+        let mut issued = tokens();
+        if !is_refreshable {
+            issued.as_object_mut().unwrap().remove("refresh_token");
+        }
+        let failure = AuthorizationFailure::FreshTokenRefused;
+        lab.log_in(&issued);
+        for round in 0..4 {
+            lab.refused(401, "Bearer");
+            lab.discover(&resource_metadata(), &server_metadata());
+            if is_refreshable {
+                lab.claim(lab.saved.clone());
+                lab.serve(400, &json!({ "error": "invalid_grant" }));
+                assert_eq!(lab.effect(), Some(Effect::Unclaim));
+            }
+            if round % 2 == 0 {
+                lab.prepared();
+                let opened = lab.opened();
+                let fetch = lab.agree(&opened);
+                lab.answer(&fetch, 200, &issued);
+                assert_eq!(lab.released().len(), 1);
+                let generation = lab.generation();
+                lab.authorizer.accepted(generation, None);
+                continue;
+            }
+            assert_eq!(lab.failure(), failure);
+            lab.wait(59);
+            lab.refused(401, "Bearer");
+            assert_eq!(lab.failure(), failure);
+            lab.wait(1);
+            if round == 1 {
+                lab.log_in(&issued);
+            }
+        }
+        // The user who logs out and in again does not wait.
+        lab.authorizer.log_out();
+        lab.log_in(&issued);
+    }
+}
+
+/// Proves A-USE-08: a refresh opens no browser, so it has no pause.
+#[test]
+fn a_refused_token_of_a_login_is_refreshed_at_once() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    for _ in 0..3 {
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.claim(lab.saved.clone());
+        lab.serve(200, &tokens());
+        assert_eq!(lab.released().len(), 1);
+        let generation = lab.generation();
+        lab.authorizer.accepted(generation, None);
+    }
+}
+
 /// Proves A-USE-08: a token that was accepted once is not fresh, whatever responses to other requests arrive later.
 #[test]
 fn a_token_that_was_accepted_is_not_fresh() {

@@ -109,6 +109,7 @@ impl Authorizer {
         // A state that was read earlier, or that is still to be read, may contain tokens. The new generation makes it
         // older.
         self.inner.saved.generation += 1;
+        self.inner.login = None;
         self.inner.save();
         self.step_ups.clear();
         if self.activity != Activity::Idle && !self.activity.is_refresh() {

@@ -8,6 +8,7 @@ use super::authorizer::Authorizer;
 use super::discovery;
 use super::effect::{RequestKey, Verdict};
 use super::failure::{AuthorizationFailure, NotAllowed};
+use super::inner::PAUSE_AFTER_REFUSAL;
 use crate::auth::{Challenges, Scopes};
 use crate::dialect::features::Feature;
 use crate::time::Instant;
@@ -47,9 +48,6 @@ impl<'c> Challenged<'c> {
         self
     }
 }
-
-/// The pause after the server refused a token that was just issued.
-const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
 /// The age up to which an expired token was useless from the start.
 const JUST_ISSUED: Duration = Duration::from_secs(10);

@@ -18,6 +18,10 @@ use crate::time::Instant;
 /// Uses the first available source of a client id: the configuration, a metadata document, an earlier registration,
 /// a new registration, the user.
 pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> Step {
+    // Step-ups have a limit of their own.
+    if inner.config.flow == Flow::AuthorizationCode && !found.attempt.is_step_up {
+        inner.check_repeated_login(now)?;
+    }
     // A registered client whose secret has expired is useless.
     inner
         .saved

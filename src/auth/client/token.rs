@@ -82,6 +82,9 @@ pub(super) fn token_fetched(
     let granted = tokens.scopes.unwrap_or_else(|| scopes.clone());
     // The other grants request a new token instead.
     let keeps_refresh = matches!(proof, Proof::Code { .. });
+    if keeps_refresh && !found.attempt.is_step_up {
+        inner.note_login(now);
+    }
     inner.keep(Grant {
         issuer: found.server.issuer,
         resource: found.resource.name,
