@@ -74,6 +74,26 @@ fn an_operation_has_a_bounded_number_of_tries() {
     stepped(&mut lab, MORE, "tools/call y");
 }
 
+/// Proves A-STEP-04: a step-up that fails for now is no attempt of the operation.
+#[test]
+fn a_step_up_that_fails_for_now_does_not_count() {
+    let mut lab = logged_in(config());
+    for _ in 0..4 {
+        lab.refused_for(403, MORE, "x");
+        let fetch = lab.fetch();
+        lab.fail(&fetch, FetchError::NotSent);
+        assert!(lab.failure().is_temporary());
+    }
+    // Any other failure counts.
+    for _ in 0..2 {
+        let opened = stepped(&mut lab, MORE, "x");
+        lab.back(&format!("error=access_denied&state={}", opened.get("state")));
+        assert!(matches!(lab.failure(), AuthorizationFailure::Denied(_)));
+    }
+    lab.refused_for(403, MORE, "x");
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
+}
+
 /// Proves A-STEP-04: the limit is for the steps after one login. Another login, whose token has fewer scopes again,
 /// begins a new count.
 #[test]

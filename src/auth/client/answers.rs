@@ -82,7 +82,7 @@ impl Authorizer {
             Activity::RequestingToken { purpose, proof } => {
                 match token::token_fetched(&mut self.inner, purpose, &proof, response, now)? {
                     Fetched::Kept => {
-                        if !self.is_step_up {
+                        if self.step_up.is_none() {
                             // The new token need not have the scopes of earlier step-ups.
                             self.step_ups.clear();
                         }

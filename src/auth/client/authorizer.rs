@@ -55,8 +55,8 @@ pub struct Authorizer {
     pub(super) activity: Activity,
     /// The deadline of the stage.
     pub(super) deadline: Option<Instant>,
-    /// Whether the authorization in progress is for more scopes.
-    pub(super) is_step_up: bool,
+    /// The operation that needs more scopes, if the authorization in progress is for them.
+    pub(super) step_up: Option<String>,
     /// The number of step-ups of each operation since the last login without one.
     pub(super) step_ups: Vec<(String, u8)>,
 }
@@ -79,7 +79,7 @@ impl Authorizer {
             inner: Inner::new(config),
             activity: Activity::Idle,
             deadline: None,
-            is_step_up: false,
+            step_up: None,
             step_ups: Vec::new(),
         }
     }
@@ -290,10 +290,15 @@ impl Authorizer {
     fn end(&mut self, verdict: &Verdict) {
         self.activity = Activity::Idle;
         self.deadline = None;
-        let is_step_up = core::mem::take(&mut self.is_step_up);
+        let step_up = self.step_up.take();
+        if let (Some(operation), Verdict::Fail(failure)) = (&step_up, verdict)
+            && failure.is_temporary()
+        {
+            self.uncount_step_up(operation);
+        }
         self.inner.let_go();
         for Waiting { request, needs_scopes } in core::mem::take(&mut self.inner.waiting) {
-            let is_for_it = needs_scopes || !is_step_up;
+            let is_for_it = needs_scopes || step_up.is_none();
             let verdict = if is_for_it { verdict.clone() } else { Verdict::Send };
             self.inner.release(request, verdict);
         }

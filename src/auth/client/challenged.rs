@@ -69,7 +69,7 @@ impl Authorizer {
             Judgement::Begin(attempt) => {
                 self.wait(request, needs_scopes);
                 if self.inner.waiting.iter().any(|waiting| waiting.request == request) {
-                    self.is_step_up = attempt.is_step_up;
+                    self.step_up = attempt.is_step_up.then(|| challenged.operation.into());
                     let named = challenged.challenges.bearer();
                     let named = named.and_then(|bearer| bearer.resource_metadata());
                     let outcome = discovery::find_resource(&mut self.inner, attempt, named, now);
@@ -174,6 +174,13 @@ impl Authorizer {
         }
         self.step_ups.push((String::from(operation), 1));
         most > 0
+    }
+
+    /// Takes back the count of a step-up that failed for now.
+    pub(super) fn uncount_step_up(&mut self, operation: &str) {
+        if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
+            *count = count.saturating_sub(1);
+        }
     }
 }
 
