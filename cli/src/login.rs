@@ -244,6 +244,7 @@ fn advice(failure: &AuthorizationFailure) -> &'static str {
         Failure::Transient { status: None, .. } => {
             "Is it running, and does this machine trust its certificate?"
         }
+        Failure::LoginLost(_) => "Try again later. It takes another login.",
         Failure::Transient { .. } => "Try again later.",
         Failure::NotAllowed { .. } => {
             "A server may only name URLs that are https, or on this machine if it is there itself."

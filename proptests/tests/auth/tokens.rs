@@ -164,9 +164,16 @@ fn a_refused_token_request_is_reported_with_its_code() {
     for (text, code) in codes {
         for status in [400, 401] {
             let body = json!({ "error": text, "error_description": "<a href=x>", "error_uri": "javascript:1" });
-            let AuthorizationFailure::TokenRefused(error) = answered(status, &body).failure()
-            else {
-                panic!("{text} is not told");
+            let error = match answered(status, &body).failure() {
+                AuthorizationFailure::TokenRefused(error) if text != "server_error" => error,
+                // The code is used up.
+                AuthorizationFailure::LoginLost(failure) if text == "server_error" => {
+                    let AuthorizationFailure::TokenRefused(error) = *failure else {
+                        panic!("{failure:?}")
+                    };
+                    error
+                }
+                other => panic!("{text}: {other:?}"),
             };
             assert_eq!(
                 (error.code, error.description.as_deref()),
@@ -187,8 +194,12 @@ fn a_code_is_used_once() {
     let opened = lab.until_browser("Bearer");
     let fetch = lab.agree(&opened);
     lab.fail(&fetch, FetchError::Broken);
-    let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
-    assert_eq!(lab.failure(), failure);
+    let transient = |status| AuthorizationFailure::Transient { place, status, retry_after: None };
+    let lost = |failure| AuthorizationFailure::LoginLost(Box::new(failure));
+    let failure = lab.failure();
+    assert_eq!(failure, lost(transient(None)));
+    assert!(!failure.is_temporary(), "another attempt needs another login");
+    assert_eq!(answered(503, &json!({})).failure(), lost(transient(Some(503))));
     let again = lab.until_browser("Bearer");
     assert_ne!(again.get("state"), opened.get("state"), "it is another login");
     assert_eq!(

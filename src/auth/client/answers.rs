@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::activity::{Activity, Refresh, Request};
+use super::activity::{Activity, Proof, Refresh, Request};
 use super::authorizer::Authorizer;
 use super::client_id::{Client, ConfiguredClient};
 use super::effect::{Effect, FetchError, FetchPurpose, JobId};
@@ -112,6 +112,9 @@ impl Authorizer {
             matches!(&activity, Activity::Refreshing(refresh) if refresh.found.is_none());
         let place = purpose.place();
         let failure = AuthorizationFailure::Transient { place, status, retry_after };
+        let has_code =
+            matches!(&activity, Activity::RequestingToken { proof: Proof::Code { .. }, .. });
+        let failure = if has_code { failure.of_code() } else { failure };
         if let Some(pause) = retry_after {
             self.inner.rest = Some((now + pause, failure.clone()));
         }

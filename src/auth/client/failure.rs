@@ -1,5 +1,6 @@
 //! The failures of an authorization.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::time::Duration;
 
@@ -103,6 +104,10 @@ pub enum AuthorizationFailure {
         /// The delay that the server requests before the next attempt.
         retry_after: Option<Duration>,
     },
+    /// The authorization server failed temporarily, for this reason, when it was sent the code of a login. A code is
+    /// used once, so the next attempt needs another login.
+    #[error("the login is lost: {0}")]
+    LoginLost(Box<Self>),
     /// A response exceeded the length limit.
     #[error("{place} answered with more bytes than allowed")]
     TooLarge {
@@ -130,6 +135,11 @@ pub enum AuthorizationFailure {
 pub(super) const LOCK_STORAGE: &str = "lock the storage";
 
 impl AuthorizationFailure {
+    /// Describes the failure of a request with the code of a login, which cannot be sent again.
+    pub(super) fn of_code(self) -> Self {
+        if self.is_temporary() { Self::LoginLost(Box::new(self)) } else { self }
+    }
+
     /// Whether another attempt may succeed soon, without a login and without a change of the configuration: a server
     /// fails temporarily, the storage is locked for too long, or too many requests wait.
     ///

@@ -114,11 +114,10 @@ fn token_refused(
     if is_unknown && inner.is_named_by_user(&purpose.client) {
         inner.drop_client(&purpose.client);
     }
-    let has_forgotten = is_unknown
-        && purpose.client.source == ClientSource::Registered
-        && matches!(proof, Proof::Code { .. });
+    let has_code = matches!(proof, Proof::Code { .. });
+    let has_forgotten = is_unknown && purpose.client.source == ClientSource::Registered && has_code;
     if !has_forgotten || purpose.found.attempt.has_registered_anew {
-        return Err(failure);
+        return Err(if has_code { failure.of_code() } else { failure });
     }
     inner.drop_client(&purpose.client);
     let mut found = Box::new(purpose.found);

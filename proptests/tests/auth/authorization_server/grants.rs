@@ -153,7 +153,9 @@ fn each_misbehaviour_has_a_failure_of_its_own() {
         Misbehaviour::OtherIssuer => Some(mismatch(IssuerPlace::Metadata)),
         Misbehaviour::NoPkce => Some(AuthorizationFailure::NoPkce),
         Misbehaviour::Slow => Some(transient(metadata, None)),
-        Misbehaviour::TokenUnavailable => Some(transient(token, Some(503))),
+        Misbehaviour::TokenUnavailable => {
+            Some(AuthorizationFailure::LoginLost(Box::new(transient(token, Some(503)))))
+        }
         Misbehaviour::RedirectsToken => {
             Some(AuthorizationFailure::UnexpectedStatus { place: token, status: 307 })
         }

@@ -121,7 +121,7 @@ async fn an_authorization_server_that_is_killed_fails_one_login() {
     let error = soon(call(&connection, "note", "1")).await.unwrap_err();
     let place = "the token endpoint";
     let expected = AuthorizationFailure::Transient { place, status: None, retry_after: None };
-    assert_eq!(failure_of(&error), expected);
+    assert_eq!(failure_of(&error), AuthorizationFailure::LoginLost(Box::new(expected)));
     assert_eq!(soon(received.recv()).await.unwrap(), "asked");
     assert_eq!(text(call(&connection, "echo", "x")).await, "x");
     // The authorization server is still down.
