@@ -111,3 +111,34 @@ fn a_refused_refresh_waits_for_a_challenge_if_there_are_no_metadata() {
     lab.prepared();
     assert_eq!(lab.opened().endpoint, "https://as.example/authorize");
 }
+
+/// A proxy may answer at the well-known places with the metadata of another resource. Only a challenge tells where those
+/// of the server are.
+#[test]
+fn metadata_of_another_resource_prove_nothing_without_a_challenge() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.unwrap();
+    let mut lab = restarted(config(), &saved);
+    let fetch = lab.fetch();
+    lab.answer_text(&fetch, 302, "<html>");
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    let mut other = resource_metadata();
+    other["resource"] = json!("https://mcp.example/other");
+    lab.serve(200, &other);
+    lab.serve(200, &other);
+    assert_eq!(lab.released().into_iter().map(|(_, it)| it).collect::<Vec<_>>(), [Verdict::Send]);
+    assert_eq!(lab.authorizer.saved(), &saved);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Send(None));
+    lab.refused(401, r#"Bearer resource_metadata="https://mcp.example/meta""#);
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.claim(Some(saved));
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
+    // With a challenge, such metadata are a fault of the server.
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.serve(200, &other);
+    let named = "https://mcp.example/other".to_owned();
+    assert_eq!(lab.failure(), AuthorizationFailure::ResourceMismatch(named));
+}

@@ -49,7 +49,8 @@ fn next_resource_place(
     Ok(Activity::FindingResource { attempt, places })
 }
 
-/// Parses the protected resource metadata. If the response contains none, the next URL is tried.
+/// Parses the protected resource metadata. If the response contains none, the next URL is tried; without a challenge
+/// also if it contains those of another resource.
 pub(super) fn resource_fetched(
     inner: &mut Inner,
     attempt: Attempt,
@@ -61,7 +62,12 @@ pub(super) fn resource_fetched(
     let Some(document) = document.flatten() else {
         return next_resource_place(inner, attempt, places, now);
     };
-    if !document.resource.contains(&inner.config.server) {
+    let is_of_server = document.resource.contains(&inner.config.server);
+    if !is_of_server && attempt.is_unchallenged {
+        // The server may name its own metadata in a challenge.
+        return next_resource_place(inner, attempt, places, now);
+    }
+    if !is_of_server {
         let named = String::from(document.resource.as_str());
         return Err(AuthorizationFailure::ResourceMismatch(named));
     }
