@@ -142,3 +142,34 @@ fn metadata_of_another_resource_prove_nothing_without_a_challenge() {
     let named = "https://mcp.example/other".to_owned();
     assert_eq!(lab.failure(), AuthorizationFailure::ResourceMismatch(named));
 }
+
+/// The scopes of tokens that were discarded are requested again, also after a later challenge that names none, until
+/// there are other tokens.
+#[test]
+fn the_scopes_of_discarded_tokens_are_requested_again() {
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser(r#"Bearer scope="a b""#);
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+    let saved = lab.saved.unwrap();
+    let refused = json!({ "error": "invalid_grant" }).to_string();
+    let mut lab = restarted_in_vain(config(), &saved, 400, &refused);
+    assert_eq!(lab.authorizer.granted(), None);
+    for _ in 0..2 {
+        assert_eq!(lab.until_browser("Bearer").get("scope"), "a b");
+        lab.authorizer.abandoned(lab.now);
+        assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+    }
+    // The user who logs out has no earlier scopes.
+    let mut out = lab.clone();
+    out.authorizer.log_out();
+    assert_eq!(out.until_browser("Bearer").find("scope"), None);
+    let opened = lab.until_browser(r#"Bearer scope="c""#);
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &json!({ "access_token": "t2", "token_type": "Bearer" }));
+    assert_eq!(lab.released().len(), 1);
+    lab.authorizer.accepted(Some(2), None);
+    lab.wait(60);
+    assert_eq!(lab.until_browser("Bearer").get("scope"), "c");
+}

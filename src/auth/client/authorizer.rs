@@ -110,6 +110,7 @@ impl Authorizer {
         // older.
         self.inner.saved.generation += 1;
         self.inner.login = None;
+        self.inner.discarded_scopes = Scopes::none();
         self.inner.save();
         self.step_ups.clear();
         if self.activity != Activity::Idle && !self.activity.is_refresh() {

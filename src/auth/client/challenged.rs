@@ -124,7 +124,7 @@ impl Authorizer {
             self.inner.refused = self.inner.saved.generation;
         }
         let grant = self.inner.saved.grant.as_ref();
-        let earlier = grant.map(|grant| grant.requested.clone()).unwrap_or_default();
+        let earlier = grant.map_or(&self.inner.discarded_scopes, |grant| &grant.requested).clone();
         Judgement::Begin(Attempt { challenged: needed, earlier, ..Attempt::default() })
     }
 

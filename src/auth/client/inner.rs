@@ -54,6 +54,8 @@ pub(super) struct Inner {
     pub(super) rest: Option<(Instant, AuthorizationFailure)>,
     /// The latest login that brought a token, except for step-ups.
     pub(super) login: Option<Login>,
+    /// The scopes that were requested with tokens that a refused refresh has discarded. They are requested again.
+    pub(super) discarded_scopes: Scopes,
     /// The earliest time of the next refresh before expiry.
     pub(super) refresh_again_at: Instant,
     /// The generation of tokens that requests do not refresh before this time, because no token endpoint was found for
@@ -100,6 +102,7 @@ impl Inner {
             holds_storage: false,
             rest: None,
             login: None,
+            discarded_scopes: Scopes::none(),
             refresh_again_at: Instant::EPOCH,
             unrefreshed: None,
         }
@@ -151,6 +154,7 @@ impl Inner {
         self.saved.generation += 1;
         self.issued = self.saved.generation;
         self.saved.grant = Some(grant);
+        self.discarded_scopes = Scopes::none();
         self.refresh_again_at = Instant::EPOCH;
         self.rest = None;
         self.save();
@@ -199,6 +203,7 @@ impl Inner {
         let is_newer = saved.generation >= self.saved.generation && saved != self.saved;
         if is_newer {
             self.saved = saved;
+            self.discarded_scopes = Scopes::none();
             self.refresh_again_at = Instant::EPOCH;
         }
         is_newer

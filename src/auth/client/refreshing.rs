@@ -175,7 +175,10 @@ fn begin_anew(inner: &mut Inner, mut refresh: Refresh, now: Instant) -> Step {
     let earlier = inner.saved.grant.as_ref().map(|grant| grant.requested.clone());
     match &mut inner.saved.grant {
         Some(grant) if has_token => grant.refresh_token = None,
-        grant => *grant = None,
+        grant => {
+            inner.discarded_scopes = earlier.clone().unwrap_or_default();
+            *grant = None;
+        }
     }
     inner.save();
     // A new authorization may wait for the user, so the storage is unlocked.
