@@ -1,7 +1,8 @@
 //! The authorization request and its response.
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, ConfiguredClient, Effect, IssuerPlace, OAuthErrorCode, Redirected, Stage,
+    AuthorizationFailure, ConfiguredClient, Effect, IssuerPlace, OAuthErrorCode, Redirected,
+    RequestKey, Stage,
 };
 use mcp_sansio_proptests::authorization_server::base64url;
 use serde_json::{Value, json};
@@ -208,6 +209,47 @@ fn a_user_has_a_bounded_time() {
     assert!(matches!(lab.effect(), Some(Effect::NeedClient { .. })));
     let deadline = lab.authorizer.poll_timeout().expect("there is a bound");
     assert_eq!((deadline - lab.now).as_secs(), 600);
+}
+
+/// A browser would be opened for nothing if no request waited for the login any more. The registration is kept.
+#[test]
+fn a_login_that_no_request_waits_for_opens_no_browser() {
+    let given_up_at = |stage: Stage| {
+        let mut lab = Lab::new(config());
+        let key = lab.refused(401, "Bearer");
+        let mut expected = stage;
+        while lab.authorizer.stage() != Stage::Idle {
+            if lab.authorizer.stage() == expected {
+                lab.authorizer.forget(key);
+                // Any later stage ends at once.
+                expected = Stage::Idle;
+            }
+            match lab.authorizer.stage() {
+                Stage::FindingResource => _ = lab.serve(200, &resource_metadata()),
+                Stage::FindingServer => _ = lab.serve(200, &server_metadata()),
+                Stage::PreparingLogin => _ = lab.prepared(),
+                Stage::Registering => _ = lab.serve(201, &json!({ "client_id": "c1" })),
+                other => panic!("{other:?} after {stage:?}"),
+            }
+        }
+        lab
+    };
+    for stage in
+        [Stage::FindingResource, Stage::FindingServer, Stage::PreparingLogin, Stage::Registering]
+    {
+        let mut lab = given_up_at(stage);
+        assert_eq!(lab.effect(), None, "{stage:?}");
+        let is_registered = stage == Stage::Registering;
+        assert_eq!(lab.saved.is_some(), is_registered, "{stage:?}");
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        assert_eq!(lab.prepared().is_some(), is_registered);
+    }
+    // A browser that is open already stays open.
+    let mut lab = Lab::new(config());
+    lab.until_browser("Bearer");
+    lab.authorizer.forget(RequestKey(1));
+    assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::AwaitingUser));
 }
 
 /// A repeated result of the step before gives the user no more time.

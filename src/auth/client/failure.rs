@@ -64,7 +64,7 @@ pub enum AuthorizationFailure {
     /// The user, or the authorization server on the user's behalf, denied the authorization.
     #[error("authorization was denied: {0}")]
     Denied(OAuthError),
-    /// The user gave up, logged out, or exceeded the time limit.
+    /// The user gave up, logged out, or exceeded the time limit, or no request waits for the login any more.
     #[error("authorization was not finished by the user")]
     Abandoned,
     /// The parameters of the redirect are not a valid authorization response.

@@ -18,6 +18,9 @@ use crate::time::Instant;
 /// Uses the first available source of a client id: the configuration, a metadata document, an earlier registration,
 /// a new registration, the user.
 pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> Step {
+    if inner.config.flow == Flow::AuthorizationCode {
+        inner.check_login_is_awaited()?;
+    }
     // Step-ups have a limit of their own.
     if inner.config.flow == Flow::AuthorizationCode && !found.attempt.is_step_up {
         inner.check_repeated_login(now)?;
@@ -46,6 +49,7 @@ pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> St
         return Ok(prepare_login(inner, found, None));
     }
     if inner.config.can_name_client {
+        inner.check_login_is_awaited()?;
         let (job, issuer) = (inner.next_job(), server.issuer.clone());
         inner.effects.push_back(Effect::NeedClient { job, issuer });
         return Ok(Activity::NamingClient(found));

@@ -131,6 +131,11 @@ impl Inner {
         self.effects.push_back(Effect::Release { request, verdict });
     }
 
+    /// Checks that a request still waits for a login. Otherwise the user would be asked for nothing.
+    pub(super) const fn check_login_is_awaited(&self) -> Result<(), AuthorizationFailure> {
+        if self.waiting.is_empty() { Err(AuthorizationFailure::Abandoned) } else { Ok(()) }
+    }
+
     /// Unlocks the storage, if it is locked.
     pub(super) fn let_go(&mut self) {
         if core::mem::take(&mut self.holds_storage) {

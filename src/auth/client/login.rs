@@ -80,6 +80,7 @@ pub(super) fn prepared(
     client: Option<Client>,
     material: &LoginMaterial,
 ) -> Step {
+    inner.check_login_is_awaited()?;
     let redirect = WebUrl::parse(&material.redirect_uri).ok();
     let is_usable = |url: &WebUrl| url.is_https() || url.is_loopback();
     let Some(redirect) = redirect.filter(is_usable) else {
@@ -103,13 +104,14 @@ pub(super) fn prepared(
     }
 }
 
-/// Opens the authorization endpoint for the user.
+/// Opens the authorization endpoint for the user, if a request still waits for the login.
 pub(super) fn open_login(
     inner: &mut Inner,
     found: Box<Found>,
     client: Client,
     login: LoginParts,
 ) -> Step {
+    inner.check_login_is_awaited()?;
     let purpose = inner.purpose(found, client)?;
     let server = &purpose.found.server;
     let asks_for_consent = inner.config.asks_for_consent
