@@ -1,15 +1,18 @@
 //! The authorization request and its response.
 
+use std::time::Duration;
+
 use mcp_sansio::auth::{
-    AuthorizationFailure, ConfiguredClient, Effect, IssuerPlace, OAuthErrorCode, Redirected,
-    RequestKey, Stage,
+    AuthorizationFailure, ConfiguredClient, Effect, Flow, IssuerPlace, OAuthErrorCode, Permit,
+    Redirected, RequestKey, Stage, Verdict,
 };
 use mcp_sansio_proptests::authorization_server::base64url;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::kit::{
-    ISSUER, Lab, Opened, REDIRECT, SERVER, config, field, pairs, resource_metadata, server_metadata,
+    ISSUER, Lab, Opened, REDIRECT, SERVER, config, field, pairs, resource_metadata,
+    server_metadata, tokens,
 };
 
 /// Returns the authorization request for these documents and this challenge.
@@ -209,6 +212,70 @@ fn a_user_has_a_bounded_time() {
     assert!(matches!(lab.effect(), Some(Effect::NeedClient { .. })));
     let deadline = lab.authorizer.poll_timeout().expect("there is a bound");
     assert_eq!((deadline - lab.now).as_secs(), 600);
+}
+
+/// A request that is not worth a login waits for a refresh, and for a login of another request.
+#[test]
+fn a_request_can_do_without_a_login() {
+    let failed = |key| [(key, Verdict::Fail(AuthorizationFailure::Abandoned))];
+    let forgoing = |lab: &mut Lab| {
+        let key = lab.refused(401, "Bearer");
+        lab.authorizer.forgo_login(key);
+        key
+    };
+    // Without a refresh token, nothing is fetched.
+    let mut lab = Lab::new(config());
+    let key = forgoing(&mut lab);
+    assert_eq!((lab.released(), lab.authorizer.stage()), (failed(key).into(), Stage::Idle));
+
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    let key = forgoing(&mut lab);
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    lab.serve(201, &json!({ "client_id": "c1" }));
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.released().pop(), Some((key, Verdict::Send)));
+    lab.authorizer.accepted(Some(1), None);
+
+    for is_refused in [false, true] {
+        let mut lab = lab.clone();
+        let key = forgoing(&mut lab);
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.claim(lab.saved.clone());
+        if is_refused {
+            lab.serve(400, &json!({ "error": "invalid_grant" }));
+            assert_eq!(lab.released(), failed(key));
+        } else {
+            lab.serve(200, &tokens());
+            assert_eq!(lab.released(), [(key, Verdict::Send)]);
+        }
+        assert_eq!(lab.authorizer.stage(), Stage::Idle);
+    }
+    // The token has expired before the request.
+    lab.now = lab.now + Duration::from_secs(3600);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.authorizer.forgo_login(key);
+    lab.claim(lab.saved.clone());
+    lab.serve(400, &json!({ "error": "invalid_grant" }));
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    lab.discover(&resource_metadata(), &server_metadata());
+    assert_eq!(lab.released(), failed(key));
+
+    // A client of its own needs no user.
+    let mut config = config();
+    config.flow = Flow::ClientCredentials;
+    config.clients.push(ConfiguredClient::new("c").secret("s"));
+    let mut lab = Lab::new(config);
+    let key = forgoing(&mut lab);
+    let mut server = server_metadata();
+    server["grant_types_supported"] = json!(["client_credentials"]);
+    lab.discover(&resource_metadata(), &server);
+    lab.serve(200, &json!({ "access_token": "t", "token_type": "Bearer" }));
+    assert_eq!(lab.released(), [(key, Verdict::Send)]);
 }
 
 /// A browser would be opened for nothing if no request waited for the login any more. The registration is kept.

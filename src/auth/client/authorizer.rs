@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::access_token::AccessToken;
 use super::activity::Activity;
-use super::config::AuthorizerConfig;
+use super::config::{AuthorizerConfig, Flow};
 use super::effect::{Effect, JobId, RequestKey, Verdict};
 use super::failure::{AuthorizationFailure, LOCK_STORAGE};
 use super::inner::{Inner, REFRESH_AGAIN_AFTER, Waiting};
@@ -185,10 +185,34 @@ impl Authorizer {
         });
     }
 
+    /// Begins no login of the user for this request, which is not worth one: the request of a client that ends, or
+    /// one that its user has not made. Call this directly after [`permit`](Self::permit) or
+    /// [`challenged`](Self::challenged). The request still waits for a refresh.
+    ///
+    /// A login for other requests continues, and the request waits for it. Otherwise the request fails as
+    /// [abandoned](AuthorizationFailure::Abandoned) before the user is asked and before a client is registered.
+    pub fn forgo_login(&mut self, request: RequestKey) {
+        let waiting = self.inner.waiting.iter_mut().find(|waiting| waiting.request == request);
+        let Some(waiting) = waiting else { return };
+        waiting.forgoes_login = true;
+        let is_discovery = matches!(self.stage(), Stage::FindingResource | Stage::FindingServer);
+        let grant = self.inner.saved.grant.as_ref();
+        let may_refresh = grant.is_some_and(|grant| grant.refresh_token.is_some());
+        let is_useless = is_discovery
+            && self.inner.config.flow == Flow::AuthorizationCode
+            && (!may_refresh || self.step_up.is_some());
+        if is_useless && let Err(failure) = self.inner.check_login_is_awaited() {
+            // Its response would be ignored.
+            self.inner.effects.retain(|effect| !matches!(effect, Effect::Fetch(_)));
+            self.end(&Verdict::Fail(failure));
+        }
+    }
+
     /// Adds a request to the waiting ones, or fails it if the limit is reached.
     pub(super) fn wait(&mut self, request: RequestKey, needs_scopes: bool) {
         if self.inner.waiting.len() < self.inner.config.most_waiting {
-            self.inner.waiting.push(Waiting { request, needs_scopes });
+            let waiting = Waiting { request, needs_scopes, forgoes_login: false };
+            self.inner.waiting.push(waiting);
         } else {
             self.inner.release(request, Verdict::Fail(AuthorizationFailure::TooManyWaiting));
         }
@@ -298,7 +322,7 @@ impl Authorizer {
             self.uncount_step_up(operation);
         }
         self.inner.let_go();
-        for Waiting { request, needs_scopes } in core::mem::take(&mut self.inner.waiting) {
+        for Waiting { request, needs_scopes, .. } in core::mem::take(&mut self.inner.waiting) {
             let is_for_it = needs_scopes || step_up.is_none();
             let verdict = if is_for_it { verdict.clone() } else { Verdict::Send };
             self.inner.release(request, verdict);

@@ -84,6 +84,8 @@ pub(super) struct Waiting {
     pub(super) request: RequestKey,
     /// Whether the current token lacks scopes for the request.
     pub(super) needs_scopes: bool,
+    /// Whether the request fails instead of waiting for a login.
+    pub(super) forgoes_login: bool,
 }
 
 impl Inner {
@@ -132,8 +134,9 @@ impl Inner {
     }
 
     /// Checks that a request still waits for a login. Otherwise the user would be asked for nothing.
-    pub(super) const fn check_login_is_awaited(&self) -> Result<(), AuthorizationFailure> {
-        if self.waiting.is_empty() { Err(AuthorizationFailure::Abandoned) } else { Ok(()) }
+    pub(super) fn check_login_is_awaited(&self) -> Result<(), AuthorizationFailure> {
+        let is_awaited = self.waiting.iter().any(|waiting| !waiting.forgoes_login);
+        if is_awaited { Ok(()) } else { Err(AuthorizationFailure::Abandoned) }
     }
 
     /// Unlocks the storage, if it is locked.
