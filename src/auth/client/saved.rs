@@ -15,7 +15,7 @@ use crate::time::Instant;
 /// tokens. The state is confidential.
 ///
 /// The generation orders states: each issued token, each refresh token that is discarded because the server refuses its
-/// tokens, and each logout has a higher generation than the state before.
+/// tokens, each logout and each [cleared](Self::cleared) state has a higher generation than the state before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Saved {
     pub(in crate::auth) generation: u64,
@@ -69,6 +69,13 @@ impl Grant {
 }
 
 impl Saved {
+    /// Returns a state without tokens and registrations that is newer than this one. It replaces the stored state to
+    /// forget a user: processes that still know an older state do not store it again.
+    #[must_use]
+    pub fn cleared(&self) -> Self {
+        Self { generation: self.generation.saturating_add(1), ..Self::default() }
+    }
+
     /// Returns the number of the state, counted from 1 for the first token.
     pub const fn generation(&self) -> u64 {
         self.generation

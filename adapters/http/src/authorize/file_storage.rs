@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fs4::fs_std::FileExt;
 use mcp_sansio::auth::{Saved, Secret};
@@ -35,22 +35,47 @@ pub struct FileStorage {
 /// The pause between two attempts to take the lock.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
+/// The time to wait for the lock before the storage is cleared without it.
+const CLEARED_WITHIN: Duration = Duration::from_secs(5);
+
 impl FileStorage {
     /// Uses this file. The file is created when there is something to store; its folder must exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), turn: Arc::default() }
     }
 
-    /// Removes the file: the user is logged out. A write in progress creates the file again.
+    /// Forgets the user: replaces the stored tokens and registrations by an [empty, newer state](Saved::cleared).
+    /// Processes that know the earlier tokens do not store them again.
+    ///
+    /// Blocks for a few seconds at most while another process has locked the storage; then the state is replaced
+    /// without the lock. A file that cannot be read is replaced, and one that cannot be replaced is removed.
     ///
     /// # Errors
     ///
-    /// Errors of the system. A missing file is not an error.
+    /// Errors of the system, after which the tokens may remain. A missing file is not an error.
     pub fn clear(&self) -> io::Result<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            outcome => outcome,
+        if matches!(self.path.try_exists(), Ok(false)) {
+            return Ok(());
         }
+        let _lock = self.lock_for(CLEARED_WITHIN);
+        let saved = match self.read() {
+            Ok(None) => return Ok(()),
+            saved => saved.ok().flatten().unwrap_or_default(),
+        };
+        self.write(&saved.cleared().to_text()).or_else(|_| fs::remove_file(&self.path))
+    }
+
+    /// Blocks until the storage is locked, but not longer than this. `None` if it cannot be locked.
+    fn lock_for(&self, within: Duration) -> Option<File> {
+        let file = private(&self.beside("lock"), false).ok()?;
+        let begun = Instant::now();
+        while !FileExt::try_lock_exclusive(&file).ok()? {
+            if within <= begun.elapsed() {
+                return None;
+            }
+            std::thread::sleep(TRY_AGAIN_AFTER);
+        }
+        Some(file)
     }
 
     /// Runs a function that blocks, after the earlier operations of this storage. If the future is dropped after that,

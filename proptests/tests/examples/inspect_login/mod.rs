@@ -184,8 +184,11 @@ fn a_logout_forgets_the_login() {
     for _ in 0..2 {
         let (stdout, stderr) = texts(&state.run(&["--logout", &url]), 0);
         assert_eq!((stdout.as_str(), stderr.as_str()), ("", forgotten.as_str()));
-        assert!(state.files("json").is_empty());
+        // The file keeps only its generation, so that other processes notice the logout.
+        let keeps_token = |file| std::fs::read_to_string(file).unwrap().contains("access_token");
+        assert!(!state.files("json").into_iter().any(keeps_token));
         log_in(&state, &server, &[]);
+        assert!(state.files("json").into_iter().any(keeps_token));
     }
     assert_eq!(server.asked("POST /token").len(), 2);
     assert_eq!(server.asked("DELETE /mcp").len(), 0);

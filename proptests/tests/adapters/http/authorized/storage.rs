@@ -388,6 +388,57 @@ async fn a_logout_discards_the_newer_tokens_of_another_process() {
     assert_eq!(user.was_asked(), 2);
 }
 
+/// A cleared file is newer than the tokens that other processes know, so that they do not store them again. They log in
+/// again.
+#[tokio::test]
+async fn a_cleared_file_is_newer_than_the_tokens_before() {
+    let folder = Folder::new("cleared");
+    let storage = FileStorage::new(folder.file());
+    storage.clear().unwrap();
+    assert!(!folder.file().exists());
+    let protected = Protected::new().await;
+    let (authorization, user, _received) = stored(&protected.url(), storage.clone());
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(folder.saved().await.unwrap().generation(), 1);
+    storage.clear().unwrap();
+    let saved = folder.saved().await.unwrap();
+    assert_eq!((saved.generation(), saved.scopes()), (2, None));
+    assert!(!fs::read_to_string(folder.file()).unwrap().contains("client_id"));
+
+    protected.issuer.lock().revoke_access_tokens();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!((user.was_asked(), protected.issuer.lock().counts.refresh), (2, 0));
+    assert_eq!(folder.saved().await.unwrap().generation(), 3);
+    // A damaged file is replaced.
+    fs::write(folder.file(), "garbage").unwrap();
+    storage.clear().unwrap();
+    assert_eq!(folder.saved().await.unwrap().scopes(), None);
+}
+
+/// Clearing waits for a process that holds the lock, and does not wait for ever.
+#[tokio::test]
+async fn a_locked_file_is_cleared_after_the_lock() {
+    let folder = Folder::new("locked");
+    let storage = FileStorage::new(folder.file());
+    storage.save(&Saved::default()).await.unwrap();
+    let lock = storage.lock().await.unwrap();
+    let clearing = tokio::task::spawn_blocking({
+        let storage = storage.clone();
+        move || storage.clear()
+    });
+    // The lock ends with a newer state, as after a refresh.
+    storage.save(&Saved::default().cleared().cleared()).await.unwrap();
+    drop(lock);
+    soon(clearing).await.unwrap().unwrap();
+    assert_eq!(folder.saved().await.unwrap().generation(), 3);
+
+    let _lock = storage.lock().await.unwrap();
+    soon(tokio::task::spawn_blocking(move || storage.clear())).await.unwrap().unwrap();
+    assert_eq!(folder.saved().await.unwrap().generation(), 4);
+}
+
 /// Storage that is never written.
 struct Full;
 
