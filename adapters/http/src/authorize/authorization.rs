@@ -203,18 +203,19 @@ impl Authorization {
         self.handle.shared.connections.clone()
     }
 
-    /// Reads the stored state once, and starts the task that carries out effects. The task is started again if it
-    /// has ended: with the runtime that it ran on, or because a function of the application panicked.
+    /// Reads the stored state, until it was read once, and starts the task that carries out effects. The task is
+    /// started again if it has ended: with the runtime that it ran on, or because a function of the application
+    /// panicked.
     pub(super) async fn start(&self, transport: &impl Transport) {
         let shared = &self.handle.shared;
         let load = async {
-            let storage = Arc::clone(&shared.storage);
-            match effects::guarded(async move { storage.load().await }).await {
-                Ok(saved) => shared.restore(saved),
-                Err(error) => shared.host.storage_failed(error),
-            }
+            let loaded = effects::load(&shared.storage).await;
+            loaded.map(|saved| shared.restore(saved)).map_err(|error| {
+                shared.host.storage_failed(error);
+            })
         };
-        shared.loaded.get_or_init(|| load).await;
+        // After an error the next request tries again.
+        _ = shared.loaded.get_or_try_init(|| load).await;
         let mut state = shared.lock();
         if state.task.as_ref().is_none_or(JoinHandle::is_finished) {
             let program = Arc::downgrade(&self.handle);

@@ -137,6 +137,12 @@ async fn carry_out<T: Transport>(
 /// long.
 const LOCKED_FOR: Duration = Duration::from_secs(30);
 
+/// Reads the stored state.
+pub(super) async fn load(storage: &Arc<dyn TokenStorage>) -> io::Result<Option<Saved>> {
+    let storage = Arc::clone(storage);
+    bounded(async move { storage.load().await }).await
+}
+
 /// Stores this state, unless the stored state is newer.
 async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io::Result<()> {
     // The lock covers reading and writing.
@@ -242,14 +248,16 @@ async fn prepare(shared: &Arc<Shared>, job: JobId, registered: Option<&str>) {
     });
 }
 
-/// Runs a future that writes the storage. A storage that hangs must not block every request that waits for a token.
-async fn bounded(work: impl Future<Output = io::Result<()>> + Send + 'static) -> io::Result<()> {
+/// Runs a future that uses the storage. A storage that hangs must not block every request that waits for a token.
+async fn bounded<V: Send + 'static>(
+    work: impl Future<Output = io::Result<V>> + Send + 'static,
+) -> io::Result<V> {
     let done = timeout(2 * LOCKED_FOR, guarded(work)).await;
     done.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Runs a future of the application that may panic.
-pub(super) async fn guarded<V: Send + 'static>(
+async fn guarded<V: Send + 'static>(
     work: impl Future<Output = io::Result<V>> + Send + 'static,
 ) -> io::Result<V> {
     AbortOnDrop(tokio::spawn(work)).await

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, fs, io};
 
@@ -17,7 +18,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::kit::{Host, Protected, User, authorizer_config, connect, open};
+use super::kit::{Host, Needs, Protected, User, authorizer_config, connect, open};
 use super::requests::{call, text};
 #[cfg(unix)]
 use crate::http::kit::beside_others;
@@ -437,6 +438,42 @@ async fn a_locked_file_is_cleared_after_the_lock() {
     let _lock = storage.lock().await.unwrap();
     soon(tokio::task::spawn_blocking(move || storage.clear())).await.unwrap().unwrap();
     assert_eq!(folder.saved().await.unwrap().generation(), 4);
+}
+
+/// Storage that cannot be read the first time.
+struct Flaky(FileStorage, AtomicBool);
+
+impl TokenStorage for Flaky {
+    fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>> {
+        match self.1.swap(true, Ordering::SeqCst) {
+            false => Box::pin(async { Err(io::ErrorKind::Interrupted.into()) }),
+            true => self.0.load(),
+        }
+    }
+
+    fn save<'a>(&'a self, saved: &'a Saved) -> HostFuture<'a, io::Result<()>> {
+        self.0.save(saved)
+    }
+
+    fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
+        self.0.lock()
+    }
+}
+
+#[tokio::test]
+async fn a_storage_that_could_not_be_read_is_read_again() {
+    let folder = Folder::new("flaky");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    protected.needs(Needs::Containing("note"));
+    let flaky = Flaky(FileStorage::new(folder.file()), AtomicBool::new(false));
+    let (authorization, user, mut received) = stored(&protected.url(), flaky);
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert!(soon(received.recv()).await.unwrap().starts_with("storage: "));
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(user.was_asked(), 0);
+    assert!(received.try_recv().is_err(), "one error is reported once");
 }
 
 /// Storage that is never written.
