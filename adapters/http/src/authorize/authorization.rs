@@ -224,6 +224,26 @@ impl Authorization {
         }
     }
 
+    /// Restores the stored state if another process has stored a newer one: it has logged in or out, or refreshed the
+    /// tokens. Called before a refusal begins an authorization, which may be unnecessary then. An authorization in
+    /// progress continues.
+    pub(super) async fn look_into_storage(&self) {
+        let shared = &self.handle.shared;
+        // A storage that could not be read before this request is read again before the next one.
+        if !shared.loaded.initialized() || self.stage() != Stage::Idle {
+            return;
+        }
+        match effects::load(&shared.storage).await {
+            Ok(Some(stored)) => shared.with(|authorizer, _| {
+                if stored.is_newer_than(authorizer.saved()) {
+                    authorizer.restore(stored);
+                }
+            }),
+            Ok(None) => {}
+            Err(error) => shared.host.storage_failed(error),
+        }
+    }
+
     /// Creates a ticket for a request that may have to wait.
     pub(super) fn request(&self) -> Ticket {
         let mut state = self.handle.shared.lock();

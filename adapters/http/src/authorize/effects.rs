@@ -163,7 +163,7 @@ async fn lock(storage: &dyn TokenStorage) -> Option<StorageLock> {
     timeout(LOCKED_FOR, storage.lock()).await.ok()?.ok()
 }
 
-/// Discards the tokens here and in the storage, even if another process has stored newer ones.
+/// Discards the tokens in the storage after a logout here, even if another process has stored newer ones.
 pub(super) async fn log_out(authorization: Authorization) -> io::Result<()> {
     bounded(async move {
         let shared = &authorization.handle.shared;
@@ -175,7 +175,10 @@ pub(super) async fn log_out(authorization: Authorization) -> io::Result<()> {
             if let Some(stored) = stored {
                 authorizer.restore(stored);
             }
-            authorizer.log_out();
+            // Without other tokens, the logout here is the newer state already.
+            if authorizer.granted().is_some() {
+                authorizer.log_out();
+            }
             authorizer.saved().clone()
         });
         storage.save(&saved).await

@@ -102,6 +102,7 @@ impl<T: Transport> Authorized<T> {
         if !is_challenge || !is_of_server() {
             return None;
         }
+        self.authorization.look_into_storage().await;
         let operation = operation::of(body);
         let challenged = Challenged::new(response.status().as_u16(), &challenges)
             .generation(generation)

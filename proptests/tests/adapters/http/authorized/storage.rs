@@ -389,6 +389,23 @@ async fn a_logout_discards_the_newer_tokens_of_another_process() {
     assert_eq!(user.was_asked(), 2);
 }
 
+/// A logout makes the stored state newer, once.
+#[tokio::test]
+async fn a_logout_is_one_generation_newer() {
+    let folder = Folder::new("once");
+    let protected = Protected::new().await;
+    let (authorization, _user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    for _ in 0..2 {
+        soon(authorization.log_out()).await.unwrap();
+    }
+    let saved = folder.saved().await.unwrap();
+    assert_eq!((saved.generation(), saved.scopes()), (3, None));
+}
+
 /// A cleared file is newer than the tokens that other processes know, so that they do not store them again. They log in
 /// again.
 #[tokio::test]
@@ -438,6 +455,55 @@ async fn a_locked_file_is_cleared_after_the_lock() {
     let _lock = storage.lock().await.unwrap();
     soon(tokio::task::spawn_blocking(move || storage.clear())).await.unwrap().unwrap();
     assert_eq!(folder.saved().await.unwrap().generation(), 4);
+}
+
+/// Another process has refreshed the tokens, and the authorization server is down now: the stored tokens are used.
+///
+/// Proves A-REF-08.
+#[tokio::test]
+async fn newer_tokens_of_another_process_are_used_after_a_refusal() {
+    let folder = Folder::new("restored");
+    let protected = Protected::new().await;
+    let (authorization, user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    protected.issuer.lock().revoke_access_tokens();
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
+    protected.issuer.kill().await;
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!((user.was_asked(), protected.issuer.lock().counts.refresh), (1, 1));
+}
+
+/// Without a refresh token, the tokens of a login of another process are used. After its logout, a login here is newer
+/// and is stored.
+#[tokio::test]
+async fn a_login_follows_the_latest_state_of_other_processes() {
+    let folder = Folder::new("latest");
+    let protected = Protected::with(|options| options.issues_refresh_tokens = false).await;
+    let (authorization, user, _received) =
+        stored(&protected.url(), FileStorage::new(folder.file()));
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    protected.issuer.lock().revoke_access_tokens();
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(user.was_asked(), 1);
+
+    for _ in 0..3 {
+        let (other, _user, _received) = stored(&protected.url(), FileStorage::new(folder.file()));
+        soon(other.log_out()).await.unwrap();
+        let cleared = folder.saved().await.unwrap().cleared();
+        FileStorage::new(folder.file()).save(&cleared).await.unwrap();
+    }
+    let before = folder.saved().await.unwrap().generation();
+    protected.issuer.lock().revoke_access_tokens();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    assert_eq!(user.was_asked(), 2);
+    let saved = folder.saved().await.unwrap();
+    assert_eq!((saved.generation(), saved.scopes().is_some()), (before + 1, true));
 }
 
 /// Storage that cannot be read the first time.
