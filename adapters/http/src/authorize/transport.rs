@@ -5,7 +5,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use mcp_sansio::auth::{AuthorizationFailure, Challenged, Challenges, Permit, Verdict, WebUrl};
 use mcp_sansio::http::Headers;
 use mcp_sansio_driver::Clock;
@@ -18,7 +18,8 @@ use crate::{SendError, Transport};
 /// request that is refused with 401, or with 403 for lack of scope, waits for another token and is sent again.
 ///
 /// The same HTTP request is sent again: a server that responds with 401 or 403 has not executed it. Only requests
-/// without a valid token wait for a login in progress. A connection that uses this transport has no timeouts while a
+/// without a valid token wait for a login in progress. A `DELETE`, which ends a session, begins no login: if a refresh
+/// brings no token, the response is that of the server. A connection that uses this transport has no timeouts while a
 /// user is asked. [`Connection::close`](crate::Connection::close) still ends the connection in time.
 ///
 /// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::error::TransportErrorKind::Authorization) if
@@ -51,19 +52,27 @@ impl<T: Transport> Authorized<T> {
     }
 
     /// Waits until the request may be sent. Returns the `Authorization` field with the generation of its token.
-    async fn permit(&self, url: &str) -> Result<Option<(HeaderValue, u64)>, AuthorizationFailure> {
+    async fn permit(
+        &self,
+        url: &str,
+        forgoes_login: bool,
+    ) -> Result<Option<(HeaderValue, u64)>, AuthorizationFailure> {
         for _ in 0..MOST_ATTEMPTS {
             let ticket = self.authorization.request();
             let key = ticket.key;
-            let permitted =
-                self.shared().with(|authorizer, now| match authorizer.permit(key, url, now) {
-                    Permit::Send(token) => Some(token.and_then(|token| {
+            let permitted = self.shared().with(|authorizer, now| {
+                if let Permit::Send(token) = authorizer.permit(key, url, now) {
+                    return Some(token.and_then(|token| {
                         let mut field = HeaderValue::from_str(token.field().expose()).ok()?;
                         field.set_sensitive(true);
                         Some((field, token.generation()))
-                    })),
-                    Permit::Wait => None,
-                });
+                    }));
+                }
+                if forgoes_login {
+                    authorizer.forgo_login(key);
+                }
+                None
+            });
             match permitted {
                 Some(permitted) => return Ok(permitted),
                 None => wait(ticket.released().await)?,
@@ -80,6 +89,7 @@ impl<T: Transport> Authorized<T> {
         response: &Response<Incoming>,
         generation: Option<u64>,
         body: &[u8],
+        forgoes_login: bool,
     ) -> Option<Result<(), AuthorizationFailure>> {
         let fields: Vec<(&str, &[u8])> = response
             .headers()
@@ -109,7 +119,12 @@ impl<T: Transport> Authorized<T> {
             .operation(&operation);
         let ticket = self.authorization.request();
         let key = ticket.key;
-        self.shared().with(|authorizer, now| authorizer.challenged(key, challenged, now));
+        self.shared().with(|authorizer, now| {
+            authorizer.challenged(key, challenged, now);
+            if forgoes_login {
+                authorizer.forgo_login(key);
+            }
+        });
         Some(wait(ticket.released().await))
     }
 }
@@ -135,13 +150,15 @@ impl<T: Transport> Transport for Authorized<T> {
         let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let url = head.uri.to_string();
         let revision = operation::revision(&head);
+        // The user is not asked to log in for the end of a session.
+        let forgoes_login = head.method == Method::DELETE;
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let token = self.permit(&url).await.map_err(failed)?;
+            let token = self.permit(&url, forgoes_login).await.map_err(failed)?;
             let (field, generation) = token.unzip();
             let response = self.transport.send(with_field(&head, &body, field)).await?;
-            match self.challenged(&url, &response, generation, &body).await {
+            match self.challenged(&url, &response, generation, &body, forgoes_login).await {
                 None => {
                     let revision = revision.filter(|_| response.status().is_success());
                     // A server that fails may not have checked the token.
@@ -151,6 +168,7 @@ impl<T: Transport> Transport for Authorized<T> {
                 }
                 Some(Ok(())) if attempts < MOST_ATTEMPTS => {}
                 Some(Ok(())) => return Ok(response),
+                Some(Err(_)) if forgoes_login => return Ok(response),
                 Some(Err(failure)) => return Err(failed(failure)),
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_sansio::auth::AuthorizationFailure;
+use mcp_sansio::auth::{AuthorizationFailure, Stage};
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{CallOptions, ClientConfig, Revision};
@@ -146,6 +146,30 @@ async fn a_refusal_counts_on_a_stream_and_at_the_end_as_well() {
         let counts = protected.issuer.lock().counts;
         assert_eq!((user.was_asked(), counts.token, counts.refresh), (1, 2, 1), "{what}");
         assert_eq!(protected.endpoint.sessions(), 0, "{what}");
+    }
+}
+
+/// The user is not asked to log in for the end of a session.
+#[tokio::test]
+async fn the_end_of_a_session_begins_no_login() {
+    for issues_refresh_tokens in [false, true] {
+        let protected = Protected::with(|options| {
+            options.issues_refresh_tokens = issues_refresh_tokens;
+        });
+        let protected = protected.await;
+        let (authorization, user, _received) = authorization(&protected.url());
+        let connection =
+            connect(&protected.url(), Revision::V2025_11_25, &authorization).await.unwrap();
+        until(&protected, "GET", 1).await;
+        // The refresh is refused.
+        protected.issuer.lock().forget_clients();
+        protected.refuse_next("DELETE");
+        close(connection).await;
+        let all = protected.seen();
+        let ends: Vec<_> = all.iter().filter(|seen| seen.what == "DELETE").collect();
+        assert!(matches!(ends[..], [Seen { is_refused: true, .. }]), "{all:?}");
+        assert_eq!((user.was_asked(), authorization.stage()), (1, Stage::Idle));
+        assert_eq!(protected.issuer.lock().counts.register, 1);
     }
 }
 
