@@ -168,15 +168,16 @@ pub(crate) fn without_login() -> QuietRequest {
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 impl AuthorizationHost for Terminal {
+    fn may_log_in(&self) -> bool {
+        QUIET_REQUESTS.load(Ordering::Relaxed) == 0
+    }
+
     fn open_url<'a>(
         &'a self,
         url: &'a BrowserUrl,
         authorization: &'a Authorization,
     ) -> HostFuture<'a, ()> {
         Box::pin(async move {
-            if 0 < QUIET_REQUESTS.load(Ordering::Relaxed) {
-                return authorization.abandon();
-            }
             if authorization.stage() != Stage::AwaitingUser {
                 // The login was abandoned in the meantime.
                 return;

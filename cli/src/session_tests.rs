@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use clap::Parser;
@@ -24,7 +25,7 @@ impl AuthorizationHost for Absent {
 
 /// Serves a legacy server that requires a login for completions, and its authorization server.
 /// With `is_silent`, the latter does not respond.
-fn serve(mut stream: TcpStream, address: SocketAddr, is_silent: bool) {
+fn serve(mut stream: TcpStream, address: SocketAddr, is_silent: bool, registrations: &AtomicUsize) {
     let mut reader = BufReader::new(&stream);
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -62,7 +63,10 @@ fn serve(mut stream: TcpStream, address: SocketAddr, is_silent: bool) {
                 r#"{{"issuer":"{origin}","authorization_endpoint":"{origin}/authorize","token_endpoint":"{origin}/token","registration_endpoint":"{origin}/register","code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"]}}"#
             ),
         ),
-        "/register" => ("201 Created", r#"{"client_id":"c"}"#.into()),
+        "/register" => {
+            registrations.fetch_add(1, Ordering::Relaxed);
+            ("201 Created", r#"{"client_id":"c"}"#.into())
+        }
         _ => ("405 Method Not Allowed", String::new()),
     };
     let length = body.len();
@@ -78,10 +82,12 @@ fn a_completion_does_not_wait_for_a_login() {
     for (has_terminal, is_silent) in [(false, false), (true, false), (true, true)] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
+        let registrations = Arc::<AtomicUsize>::default();
+        let registered = Arc::clone(&registrations);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let stream = stream.unwrap();
-                thread::spawn(move || serve(stream, address, is_silent));
+                let (stream, registered) = (stream.unwrap(), Arc::clone(&registered));
+                thread::spawn(move || serve(stream, address, is_silent, &registered));
             }
         });
         let url = format!("http://{address}/mcp");
@@ -108,11 +114,18 @@ fn a_completion_does_not_wait_for_a_login() {
             };
             let params = CompleteParams::new(Reference::prompt("p"), "a", "b");
             let patience = Duration::from_secs(2);
-            let asked = session.ask_quietly::<method::Complete>(&params, patience);
-            done.send((asked.is_err(), authorization.stage())).unwrap();
+            for _ in 0..2 {
+                let asked = session.ask_quietly::<method::Complete>(&params, patience);
+                done.send((asked.is_err(), authorization.stage())).unwrap();
+            }
             session.close(Duration::ZERO);
         });
-        let ended = ended.recv_timeout(Duration::from_secs(60));
-        assert_eq!(ended, Ok((true, Stage::Idle)), "{has_terminal} {is_silent}");
+        for _ in 0..2 {
+            let ended = ended.recv_timeout(Duration::from_secs(60));
+            assert_eq!(ended, Ok((true, Stage::Idle)), "{has_terminal} {is_silent}");
+        }
+        // No client is registered for a login that the user does not see.
+        let registered = registrations.load(Ordering::Relaxed);
+        assert!(!has_terminal || registered == 0, "{registered} registrations");
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mcp_sansio::auth::{Effect, JobId, LoginMaterial, Saved, Stage};
+use mcp_sansio::auth::{Authorizer, Effect, JobId, LoginMaterial, Saved, Stage};
 use mcp_sansio_driver::random_bytes;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -234,8 +234,11 @@ async fn claim(shared: &Shared, job: JobId, held: &mut Option<StorageLock>) {
     shared.with(|authorizer, now| authorizer.claimed(job, saved, now));
 }
 
-/// Prepares for the redirect of the browser.
+/// Prepares for the redirect of the browser, if the user may be asked to log in.
 async fn prepare(shared: &Arc<Shared>, job: JobId, registered: Option<&str>) {
+    if !shared.host.may_log_in() {
+        return shared.with(Authorizer::abandoned);
+    }
     let redirect_uri = match shared.host.redirect_uri() {
         Some(uri) => Ok(uri),
         None => Listener::bind(Arc::downgrade(shared), registered).await.map(|listener| {

@@ -24,6 +24,12 @@ pub trait AuthorizationHost: Send + Sync + 'static {
         authorization: &'a Authorization,
     ) -> HostFuture<'a, ()>;
 
+    /// Whether the user may be asked to log in now. Called before a login, and before a client is registered for it.
+    /// If not, the login is abandoned: no request that waits for it is one that the user has made, for example.
+    fn may_log_in(&self) -> bool {
+        true
+    }
+
     /// Returns the redirect URI, if the application receives the redirect itself and calls
     /// [`Authorization::redirected`]. By default the authorization listens at a port of 127.0.0.1.
     fn redirect_uri(&self) -> Option<String> {
