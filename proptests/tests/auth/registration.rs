@@ -263,6 +263,34 @@ fn a_registration_that_no_user_comes_back_from_is_not_used_again() {
     }
 }
 
+/// Proves A-REG-14: the authorization server keeps the client of a login that the user has given up, so its id is kept
+/// as well. A later request continues the login.
+#[test]
+fn a_registration_that_is_abandoned_is_kept() {
+    for continues in [false, true] {
+        let mut lab = Lab::new(config());
+        let key = lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        let fetch = lab.fetch();
+        lab.authorizer.abandoned(lab.now);
+        let failed = Verdict::Fail(AuthorizationFailure::Abandoned);
+        assert_eq!(lab.released(), [(key, failed)]);
+        assert_eq!(lab.authorizer.stage(), Stage::Registering);
+        if continues {
+            lab.refused(401, "Bearer");
+        }
+        lab.answer(&fetch, 201, &json!({ "client_id": "c1" }));
+        if !continues {
+            assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::Idle));
+            lab.refused(401, "Bearer");
+            lab.discover(&resource_metadata(), &server_metadata());
+            assert_eq!(lab.prepared().as_deref(), Some(REDIRECT));
+        }
+        assert_eq!(lab.opened().get("client_id"), "c1");
+    }
+}
+
 /// Proves A-REG-08: a client that is identified by its metadata document can sign.
 #[test]
 fn a_client_with_a_metadata_document_can_sign() {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::activity::{Activity, Proof, Refresh, Request};
 use super::authorizer::Authorizer;
 use super::client_id::{Client, ConfiguredClient};
-use super::effect::{Effect, FetchError, FetchPurpose, JobId};
+use super::effect::{Effect, FetchError, FetchPurpose, JobId, Verdict};
 use super::failure::{AuthorizationFailure, LOCK_STORAGE, NotAllowed};
 use super::inner::{REFRESH_AGAIN_AFTER, Step};
 use super::login::{LoginMaterial, Redirected};
@@ -178,8 +178,13 @@ impl Authorizer {
     /// Ends a login because the user, or the application on the user's behalf, gave up. The login ends at each of its
     /// stages, also before the user is asked.
     ///
-    /// A refresh continues, and so does a request for tokens: the authorization server does not send them again.
+    /// A refresh continues, and so does a request for tokens: the authorization server does not send them again. A
+    /// registration continues as well, so that its client id is kept. Its login begins only if a later request waits
+    /// for it.
     pub fn abandoned(&mut self, now: Instant) {
+        if matches!(self.activity, Activity::Registering { .. }) {
+            return self.release_waiting(&Verdict::Fail(AuthorizationFailure::Abandoned));
+        }
         let continues = self.activity.is_refresh()
             || matches!(self.activity, Activity::Idle | Activity::RequestingToken { .. });
         if !continues {

@@ -309,21 +309,25 @@ impl Authorizer {
     }
 
     /// Ends an authorization and releases every waiting request. Every authorization ends here.
-    ///
-    /// A failed step-up leaves the earlier tokens in use. Requests that need no more scopes continue with them, or
-    /// refresh them.
     fn end(&mut self, verdict: &Verdict) {
         self.activity = Activity::Idle;
         self.deadline = None;
-        let step_up = self.step_up.take();
-        if let (Some(operation), Verdict::Fail(failure)) = (&step_up, verdict)
+        self.inner.let_go();
+        self.release_waiting(verdict);
+        if let (Some(operation), Verdict::Fail(failure)) = (self.step_up.take(), verdict)
             && failure.is_temporary()
         {
-            self.uncount_step_up(operation);
+            self.uncount_step_up(&operation);
         }
-        self.inner.let_go();
+    }
+
+    /// Releases every waiting request.
+    ///
+    /// A failed step-up leaves the earlier tokens in use. Requests that need no more scopes continue with them, or
+    /// refresh them.
+    pub(super) fn release_waiting(&mut self, verdict: &Verdict) {
         for Waiting { request, needs_scopes, .. } in core::mem::take(&mut self.inner.waiting) {
-            let is_for_it = needs_scopes || step_up.is_none();
+            let is_for_it = needs_scopes || self.step_up.is_none();
             let verdict = if is_for_it { verdict.clone() } else { Verdict::Send };
             self.inner.release(request, verdict);
         }

@@ -140,7 +140,7 @@ impl Authorization {
     }
 
     /// Ends the login because the user has given up, at any of its stages. The requests that wait for it fail. A
-    /// refresh continues, and so does a request for tokens.
+    /// refresh continues, and so does a request for tokens. A registration continues, and its client id is stored.
     pub fn abandon(&self) {
         self.handle.shared.with(Authorizer::abandoned);
     }
