@@ -1,5 +1,7 @@
 //! Clients that act on their own behalf, or for an organisation.
 
+use std::time::Duration;
+
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ConfiguredClient, Effect, FetchError, FetchPurpose,
     Flow, IdentityProvider, Secret, Stage, UrlError, Verdict,
@@ -86,10 +88,14 @@ fn a_client_with_a_key_signs() {
     assert_eq!(fetch.authorization, None);
     lab.answer(&fetch, 503, &json!({}));
     lab.failure();
+    // The wall clock has been set back.
+    lab.authorizer.set_clock_lead(Duration::from_secs(3600));
     lab.refused(401, "Bearer");
     lab.discover(&resource_metadata(), &server(json!(["private_key_jwt"])));
     let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
-    assert_ne!(decoded(&signing.input)[1]["jti"], first, "each has its own");
+    let claims = decoded(&signing.input).remove(1);
+    assert_ne!(claims["jti"], first, "each has its own");
+    assert_eq!((&claims["iat"], &claims["exp"]), (&json!(1_799_996_400), &json!(1_799_996_700)));
     lab.authorizer.job_failed(signing.job, lab.now);
     assert_eq!(lab.failure(), AuthorizationFailure::Host("sign"));
 

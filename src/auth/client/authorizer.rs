@@ -118,6 +118,13 @@ impl Authorizer {
         }
     }
 
+    /// Sets how far the times that are passed to this authorizer are ahead of the wall clock. They never go back, and
+    /// the wall clock does so if it is corrected. Client assertions contain the time of the wall clock, because an
+    /// authorization server refuses those from the future.
+    pub const fn set_clock_lead(&mut self, lead: Duration) {
+        self.inner.clock_lead = lead;
+    }
+
     /// Returns the configuration.
     pub fn config(&self) -> &AuthorizerConfig {
         &self.inner.config

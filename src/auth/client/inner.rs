@@ -36,6 +36,8 @@ pub(super) type Step = Result<Activity, AuthorizationFailure>;
 pub(super) struct Inner {
     pub(super) config: Arc<AuthorizerConfig>,
     pub(super) saved: Saved,
+    /// How far the times of the application are ahead of the wall clock.
+    pub(super) clock_lead: Duration,
     /// The id of the latest job of the application.
     pub(super) job: JobId,
     pub(super) effects: VecDeque<Effect>,
@@ -94,6 +96,7 @@ impl Inner {
         Self {
             config,
             saved: Saved::default(),
+            clock_lead: Duration::ZERO,
             job: JobId(0),
             effects: VecDeque::new(),
             waiting: Vec::new(),
@@ -315,7 +318,7 @@ impl Inner {
             key.key_id.as_deref(),
             &client.client_id,
             audience,
-            now,
+            now - self.clock_lead,
             job.0,
         );
         let SigningKey { algorithm, key_id } = key;

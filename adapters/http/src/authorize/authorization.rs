@@ -260,7 +260,9 @@ impl Shared {
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
         let mut state = self.lock();
         state.may_have_effects = true;
-        let outcome = act(&mut state.authorizer, token_time::now(&self.clock));
+        let now = token_time::now(&self.clock);
+        state.authorizer.set_clock_lead(now - token_time::wall());
+        let outcome = act(&mut state.authorizer, now);
         let stage = state.authorizer.stage();
         let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
         if !asks_user {
