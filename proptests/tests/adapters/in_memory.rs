@@ -8,8 +8,8 @@ use mcp_sansio::model::{
     Content, CreateMessageParams, CreateMessageResult, InputRequired, Role, SamplingCapability,
     SamplingMessage, Tool,
 };
-use mcp_sansio::{Client, ClientConfig, ServerConfig};
-use mcp_sansio_driver::{Connection, Exchange, Failed, Router};
+use mcp_sansio::{Client, ClientConfig, Era, ErrorCode, Revision, ServerConfig};
+use mcp_sansio_driver::{CallFailure, Connection, Exchange, Failed, Router};
 use serde_json::{Value, json};
 
 /// A timeout longer than any operation of these tests takes.
@@ -85,6 +85,29 @@ fn on_threads() {
     let connection =
         mcp_sansio_std::connect_in_memory_with(sampling(), client, config, handler).unwrap();
     asks(&connection);
+}
+
+/// A function that asks for input which the client has not declared is refused with the missing capability. In a
+/// session the model reads it in a tool result.
+#[test]
+fn a_function_that_cannot_ask() {
+    for known in [Revision::V2026_07_28, Revision::V2025_11_25] {
+        let (config, handler, _dropped) = router();
+        let mut client = ClientConfig::new("client", "1");
+        client.known = Some(known);
+        let refuses = mcp_sansio_std::RefuseAll::new();
+        let connection =
+            mcp_sansio_std::connect_in_memory_with(client, refuses, config, handler).unwrap();
+        let called = connection.handle().call_tool("ask", &json!({})).wait();
+        if known.era() == Era::Modern {
+            let Err(CallFailure::PeerError(error)) = called else { panic!("{called:?}") };
+            assert_eq!(error.code, ErrorCode::MISSING_CLIENT_CAPABILITY);
+        } else {
+            let result = called.unwrap();
+            let text = "Missing required client capability: sampling";
+            assert_eq!(result.texts().next(), Some(text));
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_sansio::error::ErrorObject;
+use mcp_sansio::capability::CapabilitySet;
+use mcp_sansio::error::{ErrorObject, NotAllowed};
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
@@ -223,7 +224,13 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
         Reason::Failed(text) if is_tool => exchange.respond(&CallToolResult::error(text)),
         Reason::Failed(text) => exchange.reject(ErrorCode::INTERNAL_ERROR, &text),
         Reason::Refused(code, message) => exchange.reject(code, &message),
-        Reason::Needs(required) => exchange.require_input(&required),
+        Reason::Needs(required) => match exchange.require_input(&required) {
+            // The client has not declared that it can be asked for this input.
+            Err(RespondError::NotAllowed(NotAllowed::Capability(missing))) => {
+                exchange.reject_missing(CapabilitySet::NONE.with(missing))
+            }
+            required => required,
+        },
         Reason::Panicked if is_tool => exchange.respond(&CallToolResult::error(PANICKED)),
         Reason::Panicked => exchange.reject(ErrorCode::INTERNAL_ERROR, PANICKED),
         Reason::NotFound => {
