@@ -1,10 +1,11 @@
-//! Finds out whether the server at a URL is still of the era that was negotiated: another release may have replaced it.
+//! Finds out whether the server at a URL still serves the era that was negotiated, and knows the session: another
+//! release may have replaced it, or it was started again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::call::Timeout;
-use mcp_sansio::model::method::{Discover, Method};
+use mcp_sansio::model::method::{Discover, Method, Ping};
 use mcp_sansio::{CallOptions, ErrorCode};
 use mcp_sansio_tokio::{CallFailure, Json};
 use serde_json::json;
@@ -13,13 +14,13 @@ use super::Upstream;
 use super::link::Link;
 use crate::config::UpstreamTransport;
 
-/// How often in a row a server refuses `server/discover` before the gateway negotiates again.
+/// How often in a row a server refuses `server/discover` or `ping` before the gateway negotiates again.
 const MOST_REFUSALS: u32 = 3;
 
 /// The pause between two of these attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// After the server has responded as a modern one, failures of calls are no reason to ask it again for this time.
+/// After the server has responded as before, failures of calls are no reason to ask it again for this time.
 const TRUST: Duration = Duration::from_secs(30);
 
 /// How long to wait for the response.
@@ -44,16 +45,18 @@ impl Upstream {
     }
 }
 
-/// Waits until the server of a modern connection does not serve that era any more. Returns the problem; `None` if the
-/// link was dropped in the meantime, because a long wait does not keep it.
+/// Waits until the server of a modern connection does not serve that era any more, or a server with sessions does not
+/// know the session any more. Returns the problem; `None` if the link was dropped in the meantime, because a long wait
+/// does not keep it.
 ///
-/// A server with sessions refuses a session that it does not know, and the connection negotiates again by itself. A
-/// modern request carries no session, so a server of the legacy era just refuses each of them.
+/// A server refuses a session that it does not know with 404, and the connection negotiates again by itself. Many
+/// servers respond with 400 instead, as to any invalid request. Such a server refuses `ping` as well. A modern request
+/// carries no session, so a server of the legacy era just refuses each of them.
 pub(super) fn era_changed(
     transport: &UpstreamTransport,
     link: &Arc<Link>,
 ) -> impl Future<Output = Option<String>> + Send + use<> {
-    let cannot_change = link.has_session() || matches!(transport, UpstreamTransport::Command(_));
+    let cannot_change = matches!(transport, UpstreamTransport::Command(_));
     let (doubts, link) = (link.doubts(), Arc::downgrade(link));
     async move {
         if cannot_change {
@@ -63,11 +66,14 @@ pub(super) fn era_changed(
             doubts.notified().await;
             let open = link.upgrade()?;
             let mut refusals = 0;
-            while refuses_discovery(&open).await {
+            while is_refused(&open).await {
                 refusals += 1;
                 if refusals == MOST_REFUSALS {
-                    let revision = open.revision();
-                    return Some(format!("the server does not serve {revision} any more"));
+                    return Some(if open.has_session() {
+                        "the server does not know the session any more".into()
+                    } else {
+                        format!("the server does not serve {} any more", open.revision())
+                    });
                 }
                 tokio::time::sleep(PAUSE).await;
             }
@@ -77,14 +83,19 @@ pub(super) fn era_changed(
     }
 }
 
-/// Whether a server refuses `server/discover`, which every modern server has.
-async fn refuses_discovery(link: &Link) -> bool {
+/// Whether a server refuses a request that every server of the era serves.
+async fn is_refused(link: &Link) -> bool {
     let options = CallOptions::new().total(Timeout::After(PATIENCE));
-    let mut asked = link.handle().call_method(Discover::NAME, &Json(json!({})), options);
+    let method = if link.has_session() { Ping::NAME } else { Discover::NAME };
+    let mut asked = link.handle().call_method(method, &Json(json!({})), options);
     let outcome = (&mut asked).await;
     // A server of any era can be busy, or refuse the credentials of the gateway.
     let is_about_request = |status| matches!(status, 400 | 404 | 405 | 406 | 415);
     match outcome {
+        // A session is refused only with a status. Without one, the server has read the request.
+        Err(CallFailure::PeerError(_)) if link.has_session() => {
+            asked.http_status().is_some_and(is_about_request)
+        }
         // Such an error is a failure of a server that knows the method.
         Err(CallFailure::PeerError(error)) => {
             error.code != ErrorCode::INTERNAL_ERROR
