@@ -265,6 +265,27 @@ async fn a_hanging_list_delays_only_the_first_call() {
     }
 }
 
+/// A server without a prefix is asked for its list first, because it may have the name.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_not_read_again_delays_only_the_first_call_of_others() {
+    let (one, two) = (Fake::modern("one"), Fake::modern("two"));
+    one.set_tools_quietly(&["whoami"]);
+    let (mut first, mut second) = (one.config(), two.config());
+    first.names.prefix = String::new();
+    second.names.prefix = String::new();
+    let gateway = start_with(vec![first, second]).await;
+    let client = Peer::modern(&gateway, "c").await;
+    client.tools().await;
+    one.set_list_delay(Duration::from_secs(100_000));
+    one.set_tools(&["whoami", "fail"]);
+    settle().await;
+    for seconds in [5, 0, 0] {
+        let before = tokio::time::Instant::now();
+        assert_eq!(client.call("echo", json!({})).await.unwrap(), "{}");
+        assert_eq!(before.elapsed().as_secs(), seconds);
+    }
+}
+
 /// A cursor is a position in the list of its first page. If the list has changed, the client begins again, and misses
 /// nothing. A cursor of tools is none of resources.
 ///

@@ -154,7 +154,7 @@ impl Lists {
         }
         let is_slow = !self.wait(kind, deadline).await;
         self.of(kind).send_if_modified(|list| {
-            list.is_slow |= is_slow && list.items.is_none();
+            list.is_slow |= is_slow;
             false
         });
     }
