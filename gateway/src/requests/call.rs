@@ -188,7 +188,7 @@ impl Call {
     async fn renew_link(&mut self, gateway: &Gateway) -> Result<(), String> {
         let deadline = Instant::now() + self.upstream.config.connect_timeout;
         loop {
-            match self.upstream.link(self.client).await {
+            match self.upstream.link((self.client, self.requestor)).await {
                 // The request stands alone only in the modern era.
                 Ok(link) if !link.has_session() => {
                     self.link = link;

@@ -146,7 +146,7 @@ impl Gateway {
         let (mut entered, mut attempts) = (entered, 1);
         loop {
             let Entered { upstream, place } = &entered;
-            let link = upstream.link(client).await;
+            let link = upstream.link((client, for_limits(exchange))).await;
             if let Err(NoLink::Stopped) = link
                 && let Some(successor) = self.routes().successor(upstream)
             {

@@ -168,12 +168,15 @@ impl Upstream {
         self.own.count()
     }
 
-    /// Returns the connection for a client.
-    pub(crate) async fn link(self: &Arc<Self>, client: ClientKey) -> Result<Arc<Link>, NoLink> {
+    /// Returns the connection for a client, which counts as `requestor` for limits.
+    pub(crate) async fn link(
+        self: &Arc<Self>,
+        (client, requestor): (ClientKey, Requestor),
+    ) -> Result<Arc<Link>, NoLink> {
         let link = self.shared.get(self.config.connect_timeout).await?;
         match self.config.sharing {
             Sharing::PerClient { most, idle } if link.has_session() && client.is_lasting() => {
-                self.own_link(client, (most, idle)).await
+                self.own_link((client, requestor), (most, idle)).await
             }
             _ => Ok(link),
         }

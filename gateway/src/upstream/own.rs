@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcp_sansio::Phase;
+use mcp_sansio::request::Requestor;
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -36,6 +37,8 @@ pub(super) struct OwnLinks {
 #[derive(Clone)]
 struct OwnLink {
     cell: Arc<OnceCell<Arc<Link>>>,
+    /// The client for limits, which may have several sessions.
+    requestor: Requestor,
     used: Instant,
 }
 
@@ -57,12 +60,38 @@ impl OwnLink {
     }
 }
 
-/// Removes and returns the connection that was not used for the longest time.
-fn evict(links: &mut BTreeMap<ClientKey, OwnLink>) -> Option<OwnLink> {
+/// Removes and returns the connection of these clients that was not used for the longest time.
+fn evict(
+    links: &mut BTreeMap<ClientKey, OwnLink>,
+    is_of_these: impl Fn(&OwnLink) -> bool,
+) -> Option<OwnLink> {
     let is_due = |own: &OwnLink| own.is_idle() && LEAST_IDLE <= own.used.elapsed();
-    let idle = links.iter().filter(|(_, own)| is_due(own));
+    let idle = links.iter().filter(|(_, own)| is_of_these(own) && is_due(own));
     let client = *idle.min_by_key(|(_, own)| own.used)?.0;
     links.remove(&client)
+}
+
+/// Makes room for another connection: of at most `most` in all, and of half of them for the sessions of one network,
+/// which cannot keep all other clients out. Returns the connection that was removed for it.
+///
+/// # Errors
+///
+/// [`NoLink::TooManySessions`] if there is no room.
+fn make_room(
+    links: &mut BTreeMap<ClientKey, OwnLink>,
+    requestor: Requestor,
+    most: usize,
+) -> Result<Option<OwnLink>, NoLink> {
+    let is_own = |own: &OwnLink| own.requestor == requestor;
+    let own = links.values().filter(|own| is_own(own)).count();
+    let evicted = if most.div_ceil(2) <= own {
+        evict(links, is_own)
+    } else if most <= links.len() {
+        evict(links, |_| true)
+    } else {
+        return Ok(None);
+    };
+    evicted.map(Some).ok_or(NoLink::TooManySessions)
 }
 
 impl OwnLinks {
@@ -127,26 +156,23 @@ impl Upstream {
     /// Returns the connection of this client, which is opened if there is none.
     pub(super) async fn own_link(
         self: &Arc<Self>,
-        client: ClientKey,
+        (client, requestor): (ClientKey, Requestor),
         (most, idle): (usize, Duration),
     ) -> Result<Arc<Link>, NoLink> {
         self.own.close_idle(idle);
         let mut evicted = None;
         let cell = {
             let mut links = self.own.lock();
-            if most <= links.len() && !links.contains_key(&client) {
-                evicted = evict(&mut links);
-            }
-            let is_full = most <= links.len();
             match links.get_mut(&client) {
                 Some(own) => {
                     own.used = Instant::now();
                     Arc::clone(&own.cell)
                 }
-                None if is_full => return Err(NoLink::TooManySessions),
                 None => {
+                    evicted = make_room(&mut links, requestor, most)?;
                     let cell = Arc::<OnceCell<Arc<Link>>>::default();
-                    links.insert(client, OwnLink { cell: Arc::clone(&cell), used: Instant::now() });
+                    let used = Instant::now();
+                    links.insert(client, OwnLink { cell: Arc::clone(&cell), requestor, used });
                     cell
                 }
             }
@@ -224,5 +250,40 @@ impl Upstream {
     pub(crate) fn forget_client(&self, client: ClientKey) {
         let own = self.own.lock().remove(&client);
         self.own.close(own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sessions of one network leave room for other clients.
+    #[tokio::test(start_paused = true)]
+    async fn a_network_has_half_of_the_connections() {
+        let mut links = BTreeMap::new();
+        let mut cells = Vec::new();
+        let mut open = |links: &mut BTreeMap<_, _>, session, requestor| {
+            let evicted = make_room(links, requestor, 4)?;
+            let cell = Arc::default();
+            // A call is being begun.
+            cells.push(Arc::clone(&cell));
+            let used = Instant::now();
+            links.insert(ClientKey::Session(session), OwnLink { cell, requestor, used });
+            Ok::<_, NoLink>(evicted.is_some())
+        };
+        let (network, other) = (Requestor::Unknown(1), Requestor::Unknown(2));
+        assert!(matches!(open(&mut links, 1, network), Ok(false)));
+        assert!(matches!(open(&mut links, 2, network), Ok(false)));
+        assert!(matches!(open(&mut links, 3, network), Err(NoLink::TooManySessions)));
+        assert!(matches!(open(&mut links, 4, other), Ok(false)));
+        assert!(matches!(open(&mut links, 5, Requestor::Session(5)), Ok(false)));
+        // All are taken.
+        assert!(matches!(open(&mut links, 6, Requestor::Session(6)), Err(NoLink::TooManySessions)));
+        cells.clear();
+        tokio::time::sleep(LEAST_IDLE).await;
+        // A network beyond its half replaces only its own sessions.
+        let evicted = make_room(&mut links, network, 4).unwrap();
+        assert_eq!(evicted.unwrap().requestor, network);
+        assert!(matches!(make_room(&mut links, other, 4), Ok(None)));
     }
 }
