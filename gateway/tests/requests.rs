@@ -7,8 +7,8 @@ mod kit;
 use std::time::Duration;
 
 use kit::*;
-use mcp_sansio::{CallOptions, Revision};
-use mcp_sansio_tokio::CallFailure;
+use mcp_sansio::{CallOptions, ErrorCode, Revision};
+use mcp_sansio_tokio::{CallFailure, Json};
 use serde_json::json;
 
 /// Every combination of eras.
@@ -63,7 +63,7 @@ async fn progress_and_cancellation_pass() {
     for client in [Peer::legacy(&gateway, "a").await, Peer::modern(&gateway, "b").await] {
         for fake in ["old", "new"] {
             let params = json!({"name": format!("{fake}__progress")});
-            let params = mcp_sansio_tokio::Json(params);
+            let params = Json(params);
             let options = CallOptions::new().progress();
             let mut call = client.handle().call_method("tools/call", &params, options);
             let mut updates = Vec::new();
@@ -222,4 +222,50 @@ async fn an_unknown_name_is_no_fault_of_the_client_while_a_list_is_missing() {
     let failure = client.call("whoami", json!({})).await.unwrap_err().to_string();
     assert!(failure.contains("-32603"), "{failure}");
     assert!(failure.contains("the list of the server one is missing"), "{failure}");
+}
+
+/// A server is not asked for what it has not declared, which is no failed call.
+#[tokio::test(start_paused = true)]
+async fn a_method_that_a_server_does_not_have_is_refused() {
+    for server in [Fake::legacy("one"), Fake::modern("one")] {
+        let gateway = start(&[&server]).await;
+        let client = Peer::modern(&gateway, "c").await;
+        let argument = json!({"name": "a", "value": ""});
+        for (method, params) in [
+            ("prompts/get", json!({"name": "one__p"})),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "one__p"}, "argument": argument}),
+            ),
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/resource", "uri": "a:{b}"}, "argument": argument}),
+            ),
+        ] {
+            let call = client.handle().call_method(method, &Json(params), CallOptions::new());
+            let failure = call.await.unwrap_err();
+            let CallFailure::PeerError(error) = failure else { panic!("{method}: {failure}") };
+            assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND, "{method}: {error}");
+        }
+        assert_eq!(gateway.status().upstreams[0].failed, 0);
+    }
+}
+
+/// The first server with resources may have the template, and completes nothing.
+#[tokio::test(start_paused = true)]
+async fn a_completion_comes_from_a_server_that_completes() {
+    for (one, two) in [
+        (Fake::legacy("one"), Fake::modern("two").completing()),
+        (Fake::modern("one"), Fake::legacy("two").completing()),
+    ] {
+        let gateway = start(&[&one, &two]).await;
+        let client = Peer::modern(&gateway, "c").await;
+        let params = json!({
+            "ref": {"type": "ref/resource", "uri": "a:{b}"}, "argument": {"name": "b", "value": ""},
+        });
+        let options = CallOptions::new();
+        let reply = client.handle().call_method("completion/complete", &Json(params), options);
+        let completed: serde_json::Value = reply.await.unwrap().raw().parse().unwrap();
+        assert_eq!(completed["completion"]["values"], json!(["two"]));
+    }
 }

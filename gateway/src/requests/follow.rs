@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio::error::ErrorObject;
-use mcp_sansio::{Era, RespondError};
+use mcp_sansio::error::{ErrorObject, NotAllowed};
+use mcp_sansio::{CallError, Era, ErrorCode, RespondError};
 use mcp_sansio_tokio::{CallFailure, Exchange, Reply};
 use tokio::time::Instant;
 
@@ -110,12 +110,15 @@ impl Gateway {
             }
             Err(CallFailure::PeerError(error)) => {
                 Counters::add(&counters.answered);
-                let is_resource =
-                    !matches!(Subject::of(&exchange.request().kind), Some(Subject::Name(_)));
-                if is_resource && may_be_elsewhere(&error) {
-                    return Followed::NotThere(error);
-                }
-                Followed::Responded(refuse(exchange, &error))
+                pass_error(exchange, error)
+            }
+            // The server was not asked: it has said that it does not have the method.
+            Err(CallFailure::CallError(CallError::NotAllowed(
+                reason @ (NotAllowed::Capability(_) | NotAllowed::Revision | NotAllowed::Extension),
+            ))) => {
+                let name = &call.upstream.config.name;
+                let message = format!("the server {name}: {reason}");
+                pass_error(exchange, ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, &message))
             }
             Err(CallFailure::InputRequired(needed)) => {
                 Counters::add(&counters.answered);
@@ -129,4 +132,13 @@ impl Gateway {
             }
         }
     }
+}
+
+/// Responds with an error, unless another server may have the resource of the request.
+fn pass_error(exchange: &Exchange, error: ErrorObject<'static>) -> Followed {
+    let is_resource = !matches!(Subject::of(&exchange.request().kind), Some(Subject::Name(_)));
+    if is_resource && may_be_elsewhere(&error) {
+        return Followed::NotThere(error);
+    }
+    Followed::Responded(refuse(exchange, &error))
 }

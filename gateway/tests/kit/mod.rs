@@ -57,6 +57,7 @@ struct Inner {
     listen: Mutex<Listen>,
     most_listens: Mutex<Option<u32>>,
     ends_listens: AtomicBool,
+    completes: AtomicBool,
 }
 
 /// How a server responds to a subscription.
@@ -100,6 +101,7 @@ impl Fake {
             listen: Mutex::default(),
             most_listens: Mutex::default(),
             ends_listens: AtomicBool::new(false),
+            completes: AtomicBool::new(false),
         }))
     }
 
@@ -119,6 +121,12 @@ impl Fake {
     /// Announces no changes, on connections that are opened from now on.
     pub(crate) fn silent(self) -> Self {
         self.0.is_silent.store(true, Ordering::SeqCst);
+        self
+    }
+
+    /// Completes arguments, on connections that are opened from now on.
+    pub(crate) fn completing(self) -> Self {
+        self.0.completes.store(true, Ordering::SeqCst);
         self
     }
 
@@ -231,6 +239,9 @@ impl Fake {
             config.connection.limits.listens = most;
         }
         config.capabilities.logging = Some(EmptyCapability::default());
+        if self.0.completes.load(Ordering::SeqCst) {
+            config.capabilities.completions = Some(EmptyCapability::default());
+        }
         // The adapter would serve subscriptions to tasks.
         if !asks {
             config.capabilities = config.capabilities.with_tasks();
@@ -445,6 +456,10 @@ impl Handler<Server> for Fake {
                 let arguments = call.parse::<Value>().unwrap_or(Value::Null);
                 let name = call.name.to_str().into_owned();
                 self.call(&exchange, &name, arguments).await
+            }
+            ClientRequest::Complete(_) => {
+                let completed = json!({"completion": {"values": [self.0.name]}});
+                exchange.respond(&mcp_sansio_tokio::Json(completed))
             }
             ClientRequest::Listen(_) => self.refuse_listen(&exchange).await,
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
