@@ -7,7 +7,10 @@ mod kit;
 use std::time::Duration;
 
 use kit::*;
+use mcp_sansio::Revision;
 use mcp_sansio_gateway::UpstreamState;
+use mcp_sansio_gateway::config::Sharing;
+use mcp_sansio_http::{Endpoint, EndpointOptions};
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
@@ -182,4 +185,26 @@ async fn another_order_of_servers_is_announced() {
     settle().await;
     assert_eq!(client.events(), ["notifications/tools/list_changed"]);
     assert_eq!(client.call("whoami", json!({})).await.unwrap(), "two");
+}
+
+/// The session of all clients has ended, and cannot be opened again for now. That of a client goes on.
+#[tokio::test(start_paused = true)]
+async fn a_session_of_a_client_outlives_that_of_all_clients() {
+    let one = Fake::legacy("one");
+    let mut config = one.config();
+    config.sharing = Sharing::PerClient { most: 2, idle: Duration::from_secs(600) };
+    let gateway = start_with(vec![config]).await;
+    let mut options = EndpointOptions::new();
+    options.connection = gateway.connection_options();
+    let endpoint = Endpoint::with(gateway.server_config(), options, gateway.clone());
+    let open = |name| Peer::over_http(&endpoint, Revision::V2025_11_25, ("x-any", "1"), name);
+    let (client, other) = (open("c").await, open("o").await);
+    assert_eq!(client.call("one__whoami", json!({})).await.unwrap(), "one");
+    one.crash_first();
+    settle().await;
+    assert_eq!(client.call("one__whoami", json!({})).await.unwrap(), "one");
+    // There is no session for another client.
+    let failure = other.call("one__whoami", json!({})).await.unwrap_err().to_string();
+    assert!(failure.contains("the server one: it is not connected"), "{failure}");
+    assert_eq!(gateway.status().upstreams[0].state, UpstreamState::Failed);
 }

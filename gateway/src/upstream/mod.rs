@@ -173,6 +173,12 @@ impl Upstream {
         self: &Arc<Self>,
         (client, requestor): (ClientKey, Requestor),
     ) -> Result<Arc<Link>, NoLink> {
+        let is_away =
+            matches!(self.shared.state(), LinkState::Connecting | LinkState::Failed { .. });
+        if is_away && let Some(link) = self.own.open(client) {
+            // Its session goes on without that of all clients.
+            return Ok(link);
+        }
         let link = self.shared.get(self.config.connect_timeout).await?;
         match self.config.sharing {
             Sharing::PerClient { most, idle } if link.has_session() && client.is_lasting() => {

@@ -138,6 +138,15 @@ impl OwnLinks {
         while closing.join_next().await.is_some() {}
     }
 
+    /// Returns the connection of a client, if it is open.
+    pub(super) fn open(&self, client: ClientKey) -> Option<Arc<Link>> {
+        let mut links = self.lock();
+        let own = links.get_mut(&client)?;
+        let link = own.cell.get().filter(|link| link.handle().phase() == Phase::Ready)?;
+        own.used = Instant::now();
+        Some(Arc::clone(link))
+    }
+
     /// Returns all open connections.
     pub(super) fn all(&self) -> Vec<Arc<Link>> {
         self.lock().values().filter_map(|own| own.cell.get().cloned()).collect()

@@ -141,6 +141,13 @@ impl Fake {
         self.0.serving.lock().unwrap().drain(..).for_each(|serving| serving.abort());
     }
 
+    /// As [`crash`](Self::crash), for the oldest connection.
+    pub(crate) fn crash_first(&self) {
+        self.0.is_up.store(false, Ordering::SeqCst);
+        self.0.handles.lock().unwrap().remove(0);
+        self.0.serving.lock().unwrap().remove(0).abort();
+    }
+
     pub(crate) fn come_up(&self) {
         self.0.is_up.store(true, Ordering::SeqCst);
     }
