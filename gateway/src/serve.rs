@@ -303,8 +303,10 @@ impl Asked {
     fn of(request: &Request<Incoming>) -> Self {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| request.uri().authority().map(Authority::as_str));
-        let host = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
         let is_address = |host: &str| {
+            // The port is optional, and an IPv6 address contains colons as well.
+            let with_port = host.rsplit_once(':').filter(|_| !host.ends_with(']'));
+            let host = with_port.map_or(host, |(name, _)| name);
             let host = host.trim_matches(['[', ']']);
             host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok()
         };

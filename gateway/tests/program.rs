@@ -139,6 +139,9 @@ fn operators_see_and_reload_the_gateway() {
     let host = "host: 127.0.0.1\r\n";
     assert_eq!(gateway.operate("GET", "/health", host), (200, "ok\n".into()));
     assert_eq!(gateway.operate("GET", "/ready", host), (200, "ready\n".into()));
+    for host in ["host: [::1]\r\n", "host: [::1]:80\r\n", "host: localhost:80\r\n"] {
+        assert_eq!(gateway.operate("GET", "/health", host), (200, "ok\n".into()), "{host}");
+    }
     assert!(gateway.call("b__b").contains(r#""text":"b""#));
     let (code, status) = gateway.operate("GET", "/status", host);
     let status: Value = serde_json::from_str(&status).unwrap();
