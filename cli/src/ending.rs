@@ -205,6 +205,8 @@ impl Ending {
     pub(crate) fn subscription_ended(&self) {
         let mut state = self.lock();
         state.subscription_ended |= state.interrupts == 0;
+        drop(state);
+        self.change.notify_all();
     }
 
     /// Whether the server has ended a subscription by itself.
@@ -223,11 +225,13 @@ impl Ending {
         self.lock().is_replaced
     }
 
-    /// Waits until the session has ended or was replaced, at most for `patience`.
+    /// Waits until the session has ended or was replaced, or the server has ended the subscription of a modern session,
+    /// which has only one. Waits at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         let state = self.lock();
         let goes_on = |state: &mut State| {
-            let handle = state.handle.as_ref().filter(|_| !state.is_replaced);
+            let is_over = state.is_replaced || state.subscription_ended;
+            let handle = state.handle.as_ref().filter(|_| !is_over);
             handle.is_some_and(|handle| handle.phase() != Phase::Closed)
         };
         match patience {

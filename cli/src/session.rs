@@ -242,7 +242,7 @@ impl Session {
         self.ending.while_reading(read)
     }
 
-    /// Waits until the session has ended, at most for `patience`.
+    /// Waits until the session, or all that is watched, has ended, at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         self.ending.wait(patience);
     }

@@ -59,6 +59,20 @@ fn a_refused_modern_subscription_is_a_failure() {
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
 }
 
+/// Nothing is left to wait for.
+#[test]
+fn the_end_of_the_only_subscription_is_the_end_of_the_watching() {
+    let script = format!(
+        r#"{OFFERED}
+        echo '{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"not today"}}}}'
+        cat > /dev/null"#
+    );
+    let begun = Instant::now();
+    let (code, _, stderr) = watch(&[&MODERN[..], &["--for", "60"]].concat(), &script);
+    assert_eq!((code, &*stderr), (Some(1), "the server tells no more: not today\n"));
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
 #[test]
 fn a_server_that_ends_while_it_is_watched_is_a_failure() {
     let legacy = format!(
