@@ -101,10 +101,10 @@ impl Answers {
     /// Prints a notification: to standard output with `--watch`, otherwise to standard error.
     fn show(&self, notification: &Notification<'_>) {
         match watch::change(notification) {
-            // Standard output may be closed.
             Some(change) if self.watch => {
                 let mut stdout = std::io::stdout();
-                _ = writeln!(stdout, "{}", shown(&change, stdout.is_terminal()));
+                let written = writeln!(stdout, "{}", shown(&change, stdout.is_terminal()));
+                written.unwrap_or_else(|error| self.ending.not_printed(error));
             }
             Some(change) => say!("{change}"),
             None => say!("{}", notification.method),

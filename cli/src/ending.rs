@@ -1,6 +1,7 @@
 //! Early ends of the program: Ctrl-C, a signal, or a server that disconnects.
 
 use std::future::{Future, poll_fn};
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -37,6 +38,8 @@ struct State {
     subscription_ended: bool,
     /// Whether the server has replaced the session, and with it everything that was watched.
     is_replaced: bool,
+    /// Why changes cannot be printed any more: standard output is closed, or cannot be written to.
+    unprinted: Option<io::Error>,
     /// Whether an interrupt ends only the request that is waited for.
     is_interactive: bool,
     /// Whether a command of the user is being read.
@@ -220,17 +223,29 @@ impl Ending {
         self.change.notify_all();
     }
 
+    /// Notes that a change could not be printed.
+    pub(crate) fn not_printed(&self, error: io::Error) {
+        self.lock().unprinted = Some(error);
+        self.change.notify_all();
+    }
+
+    /// Returns the reason why a change could not be printed.
+    pub(crate) fn unprinted(&self) -> Option<io::Error> {
+        self.lock().unprinted.take()
+    }
+
     /// Whether the server has replaced the session.
     pub(crate) fn is_replaced(&self) -> bool {
         self.lock().is_replaced
     }
 
     /// Waits until the session has ended or was replaced, or the server has ended the subscription of a modern session,
-    /// which has only one. Waits at most for `patience`.
+    /// which has only one, or changes cannot be printed. Waits at most for `patience`.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
         let state = self.lock();
         let goes_on = |state: &mut State| {
-            let is_over = state.is_replaced || state.subscription_ended;
+            let is_over =
+                state.is_replaced || state.subscription_ended || state.unprinted.is_some();
             let handle = state.handle.as_ref().filter(|_| !is_over);
             handle.is_some_and(|handle| handle.phase() != Phase::Closed)
         };

@@ -1,5 +1,6 @@
 //! Subscriptions to changes, for `--watch`.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use mcp_sansio::capability::Capability;
@@ -39,13 +40,18 @@ pub(crate) fn subscribe(session: &Session, ending: &Ending) -> Result<bool, Stri
     Ok(succeeded)
 }
 
-/// Waits until the user or the time ends the watching. Returns whether the server has kept all subscriptions.
+/// Waits until the user, the time, or the reader of standard output ends the watching. Returns whether the server has
+/// kept all subscriptions.
 pub(crate) fn wait(
     session: &Session,
     ending: &Ending,
     time: Option<Duration>,
 ) -> Result<bool, String> {
     session.wait(time);
+    // A reader that closes the pipe has read enough, as for other results.
+    if let Some(error) = ending.unprinted().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
+        return Err(format!("cannot print: {error}"));
+    }
     if session.is_over() && !ending.was_interrupted() {
         return Err("the session has ended, and nothing is watched any more".into());
     }

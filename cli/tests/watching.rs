@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,29 @@ fn the_end_of_the_only_subscription_is_the_end_of_the_watching() {
     let begun = Instant::now();
     let (code, _, stderr) = watch(&[&MODERN[..], &["--for", "60"]].concat(), &script);
     assert_eq!((code, &*stderr), (Some(1), "the server tells no more: not today\n"));
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
+/// Standard output may be a pipe to `head`, which closes it.
+#[test]
+fn watching_ends_with_its_reader() {
+    let script = r#"read opening
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}'
+        read opened
+        while echo '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'; do sleep 0.1; done"#;
+    let begun = Instant::now();
+    let mut watching = Command::new(env!("CARGO_BIN_EXE_mcp-inspect"))
+        .args(["--watch", "--for", "60"])
+        .args(OLD)
+        .args(["--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(watching.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "tools changed\n");
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(60));
 }
 
