@@ -174,9 +174,7 @@ async fn forward<T: Transport>(
     *outgoing.method_mut() = parts.method;
     *outgoing.uri_mut() = uri;
     *outgoing.headers_mut() = passed_on(parts.headers);
-    for (name, value) in &upstream.fields {
-        outgoing.headers_mut().insert(name, value.clone());
-    }
+    replace_fields(outgoing.headers_mut(), &upstream.fields);
     match upstream.transport.send(outgoing).await {
         Ok(response) => answer(upstream, response).await,
         Err(error) => {
@@ -260,6 +258,16 @@ fn passed_on(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
+/// Replaces the fields of a request that have these names.
+fn replace_fields(headers: &mut HeaderMap, fields: &HeaderMap) {
+    for name in fields.keys() {
+        headers.remove(name);
+    }
+    for (name, value) in fields {
+        headers.append(name, value.clone());
+    }
+}
+
 fn refusal<T>(status: StatusCode) -> Response<Answer<T>> {
     let mut response = Response::new(Answer::Whole(Full::default()));
     *response.status_mut() = status;
@@ -336,6 +344,21 @@ mod tests {
             let error = parts(url).unwrap_err();
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn fields_of_the_command_line_replace_those_of_the_host() {
+        let fields = |fields: &[(&'static str, &'static str)]| {
+            let fields = fields.iter().map(|(name, value)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            });
+            let mut headers = HeaderMap::new();
+            fields.for_each(|(name, value)| _ = headers.append(name, value));
+            headers
+        };
+        let mut headers = fields(&[("x-key", "host"), ("x-key", "host too"), ("x-own", "host")]);
+        replace_fields(&mut headers, &fields(&[("x-key", "one"), ("x-key", "two")]));
+        assert_eq!(headers, fields(&[("x-own", "host"), ("x-key", "one"), ("x-key", "two")]));
     }
 
     #[test]
