@@ -192,7 +192,13 @@ impl Arguments {
             return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, text).into());
         };
         match &mut target {
-            Target::Url { headers, .. } => headers.extend(self.headers.iter().cloned()),
+            Target::Url { headers, .. } => {
+                // Those of the configuration file are only defaults.
+                headers.retain(|(name, _)| {
+                    !self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+                });
+                headers.extend(self.headers.iter().cloned());
+            }
             _ if !self.headers.is_empty() => {
                 return conflict(
                     "--header needs the URL of a server: a program has no header fields",

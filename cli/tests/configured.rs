@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 /// A directory of one test, which is removed at its end.
 struct Directory(PathBuf);
@@ -93,6 +96,32 @@ fn a_server_is_started_as_its_host_would_start_it() {
     let program = ["--env", "WHO=me", "--", "sh", "-c", SERVER, "sh", "direct"];
     let found = name_of(directory.run(&[&OLD[..], &program].concat()));
     assert!(found.starts_with("direct me started-"), "{found}");
+}
+
+#[test]
+fn a_field_of_the_command_line_replaces_that_of_the_file() {
+    let directory = Directory::new("fields");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let config = format!(
+        r#"{{"mcpServers":{{"one":{{"url":"{url}","headers":{{"X-Key":"file","X-Other":"other"}}}}}}}}"#
+    );
+    directory.write("hosts.json", &config);
+    let head = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream).lines().map(Result::unwrap);
+        lines.take_while(|line| !line.is_empty()).collect::<Vec<String>>()
+    });
+    let given = ["--header", "x-key: given", "--header", "x-key: twice"];
+    directory.run(&[&OLD[..], &["--config", "hosts.json"], &given].concat());
+    let head = head.join().unwrap();
+    let mut fields: Vec<_> = head
+        .iter()
+        .map(|line| line.to_ascii_lowercase())
+        .filter(|line| line.starts_with("x-"))
+        .collect();
+    fields.sort_unstable();
+    assert_eq!(fields, ["x-key: given", "x-key: twice", "x-other: other"]);
 }
 
 #[test]
