@@ -21,7 +21,7 @@ pub(crate) struct Contents {
     pub(crate) prompts: Option<Listing>,
     pub(crate) resources: Option<Listing>,
     pub(crate) templates: Option<Listing>,
-    /// The reasons for missing lists.
+    /// The reasons for missing lists, and for those that are not whole.
     pub(crate) failures: Vec<String>,
 }
 
@@ -32,6 +32,8 @@ pub(crate) struct Listing {
     pub(crate) entries: Vec<Entry>,
     /// All entries, as the server sent them.
     pub(crate) sent: Vec<Raw<'static>>,
+    /// The reason why the list is not whole.
+    pub(crate) cut: Option<String>,
 }
 
 /// The name or URI of an entry, its description, and its arguments.
@@ -57,7 +59,9 @@ impl Contents {
             if session.is_over() {
                 return None;
             }
-            walk(session).map_err(|failure| failures.push(failure)).ok()
+            let listing = walk(session).map_err(|failure| failures.push(failure)).ok()?;
+            failures.extend(listing.cut.clone());
+            Some(listing)
         };
         let tools =
             list(Capability::Tools, |session| walk::<method::ListTools>(session, "tools", tools));
@@ -83,8 +87,8 @@ fn walk<M: PagedMethod>(
     member: &str,
     read: fn(&Reply) -> Result<Entries, ParseError>,
 ) -> Result<Listing, String> {
-    let pages = match session.list::<M>() {
-        Ok(pages) => pages,
+    let (pages, cut) = match session.list::<M>() {
+        Ok(listed) => listed,
         // Servers with resources and without templates do not always implement the method.
         Err(CallFailure::PeerError(error))
             if M::NAME == "resources/templates/list"
@@ -95,7 +99,7 @@ fn walk<M: PagedMethod>(
         }
         Err(failure) => return Err(failed(M::NAME, &failure)),
     };
-    let mut all = Listing::default();
+    let mut all = Listing { cut, ..Listing::default() };
     for page in &pages {
         let (entries, unread) = read(page).map_err(|error| format!("{}: {error}", M::NAME))?;
         if 0 < unread {

@@ -184,7 +184,9 @@ impl Session {
         let mut tools = ToolTasks::default();
         // In the modern era the server decides.
         if revision.era() == Era::Legacy {
-            let pages = self.list::<method::ListTools>().map_err(|error| error.to_string())?;
+            let listed = self.list::<method::ListTools>();
+            let (pages, cut) = listed.map_err(|error| error.to_string())?;
+            cut.into_iter().for_each(|cut| say!("{cut}"));
             pages.iter().for_each(|page| tools.page(page.raw()));
             tools.finish();
         }
@@ -197,8 +199,8 @@ impl Session {
         Ok(options.idle(Timeout::After(self.timeout)).total(Timeout::Never))
     }
 
-    /// Returns all pages of a list.
-    pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
+    /// Returns all pages of a list, and the reason why it is not whole.
+    pub(crate) fn list<M: PagedMethod>(&self) -> Result<(Vec<Reply>, Option<String>), CallFailure> {
         let patience = Patience::with(&format!("`{}`", M::NAME));
         let handle = self.connection.handle();
         let pages = self.wait_for(|| handle.list::<M>(Paging::default(), self.options()))?;
@@ -206,10 +208,8 @@ impl Session {
         if pages.stale {
             say!("{}: the list has changed meanwhile", M::NAME);
         }
-        if let Some(stop) = pages.cut {
-            say!("{}: the list is not whole: {stop}", M::NAME);
-        }
-        Ok(pages.pages.into_iter().map(Reply::by_name).collect())
+        let cut = pages.cut.map(|stop| format!("{}: the list is not whole: {stop}", M::NAME));
+        Ok((pages.pages.into_iter().map(Reply::by_name).collect(), cut))
     }
 
     /// Requests log messages of this level and above. In the modern era every request contains the level.

@@ -7,7 +7,7 @@ use mcp_sansio::capability::Capability;
 use mcp_sansio::event::{Notification, SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::model::{SubscriptionFilter, UriParams, method};
 
-use crate::contents::Contents;
+use crate::contents::{Contents, Listing};
 use crate::ending::Ending;
 use crate::say::say;
 use crate::session::Session;
@@ -17,14 +17,15 @@ use crate::session::Session;
 pub(crate) fn subscribe(session: &Session, ending: &Ending) -> Result<bool, String> {
     let offered = session.connected().capabilities;
     if session.is_modern() {
-        return subscribe_without_session(session).map(|()| true);
+        return subscribe_without_session(session);
     }
     if !offered.contains(Capability::ResourcesSubscribe) {
         say!("the server has no subscriptions; changes of its lists are shown");
         return Ok(true);
     }
-    let mut succeeded = true;
-    for resource in Contents::resources(session)?.entries {
+    let resources = Contents::resources(session)?;
+    let mut succeeded = is_whole(&resources);
+    for resource in resources.entries {
         let params = UriParams::new(resource.name.as_str());
         match session.ask::<method::Subscribe>(&params) {
             Err(error) if session.is_over() || ending.was_interrupted() => return Err(error),
@@ -61,16 +62,25 @@ pub(crate) fn wait(
     Ok(!ending.has_ended_subscription())
 }
 
+/// Whether all resources are known. The others cannot be watched.
+fn is_whole(resources: &Listing) -> bool {
+    resources.cut.iter().for_each(|cut| say!("{cut}"));
+    resources.cut.is_none()
+}
+
 /// As [`subscribe`], in the modern era: one subscription to everything.
-fn subscribe_without_session(session: &Session) -> Result<(), String> {
+fn subscribe_without_session(session: &Session) -> Result<bool, String> {
     let offered = session.connected().capabilities;
     let mut filter = SubscriptionFilter::new().with_tools().with_prompts().with_resources();
+    let mut succeeded = true;
     if offered.contains(Capability::ResourcesSubscribe) {
-        for resource in Contents::resources(session)?.entries {
+        let resources = Contents::resources(session)?;
+        succeeded = is_whole(&resources);
+        for resource in resources.entries {
             filter = filter.with_resource(resource.name);
         }
     }
-    session.subscribe(&filter)
+    session.subscribe(&filter).map(|()| succeeded)
 }
 
 /// Describes an event of a subscription. Changes are shown like those of a legacy session.

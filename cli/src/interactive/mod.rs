@@ -160,7 +160,7 @@ fn list(session: &Session, contents: &Contents, listed: Option<Listed>, json: bo
         Some(Listed::Resources) => &contents.resources,
         Some(Listed::Templates) => &contents.templates,
     };
-    let Some(Listing { entries, sent }) = list else { return "unknown".into() };
+    let Some(Listing { entries, sent, .. }) = list else { return "unknown".into() };
     if json {
         let sent = Raw::from_serialize(sent).map(|raw| raw.to_string());
         return sent.unwrap_or_default();
