@@ -191,7 +191,7 @@ async fn answer<T: Transport>(
 ) -> Response<Answer<T>> {
     let (mut parts, body) = response.into_parts();
     let kind = parts.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let is_stream = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
+    let is_stream = kind.is_some_and(is_event_stream);
     parts.headers = passed_on(parts.headers);
     if is_stream {
         let decoder = SseDecoder::new(LONGEST);
@@ -209,6 +209,12 @@ async fn answer<T: Transport>(
             refusal(StatusCode::BAD_GATEWAY)
         }
     }
+}
+
+/// Whether a content type, which may have parameters, is that of an event stream.
+fn is_event_stream(kind: &[u8]) -> bool {
+    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
 impl<T> Upstream<T> {
@@ -343,6 +349,18 @@ mod tests {
         for url in ["/mcp?key=secret", "http://user:secret@host/a b?key=secret"] {
             let error = parts(url).unwrap_err();
             assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_content_type_of_an_event_stream_has_any_case() {
+        for kind in
+            ["text/event-stream", "Text/Event-Stream; charset=utf-8", "TEXT/EVENT-STREAM ;a"]
+        {
+            assert!(is_event_stream(kind.as_bytes()), "{kind}");
+        }
+        for kind in ["text/event-streams", "application/json", ""] {
+            assert!(!is_event_stream(kind.as_bytes()), "{kind}");
         }
     }
 
