@@ -46,9 +46,8 @@ pub const AHEAD_OF_RMCP: [(Case, u64); 2] = [(Case::Ping, 15), (Case::Call, 9)];
 
 /// The cases that are not below the floor yet. The list may only shrink: a listed case that falls below the floor
 /// fails until it is removed from the list.
-pub const ABOVE_THE_FLOOR: [Case; 7] = [
+pub const ABOVE_THE_FLOOR: [Case; 6] = [
     Case::Call,
-    Case::TypedCall,
     Case::ListPreparedTools,
     Case::ClientCall,
     Case::ClientProgress,

@@ -10,7 +10,7 @@ use crate::guard::{
 use crate::measure::{Cost, Costs};
 use crate::{Case, Contender};
 
-const RECORD: &str = "# a comment\n\nping\t1000\t0\ntyped call\t1000\t0\nlarge call\t1000\t0\n\
+const RECORD: &str = "# a comment\n\nping\t1000\t0\nclient call\t1000\t0\nlarge call\t1000\t0\n\
                       progress\t2000\t0.5\n";
 
 /// Sample costs: of a ping for every contender, and of a progress notification for mcp-sansio.
@@ -24,8 +24,8 @@ fn costs() -> Costs {
         ((Case::Ping, Contender::Core), cost(1_000, 0.0)),
         ((Case::Ping, Contender::SerdeJson), cost(1_100, 1.0)),
         ((Case::Ping, Contender::Rmcp), cost(30_000, 100.0)),
-        ((Case::TypedCall, Contender::Core), cost(1_000, 0.0)),
-        ((Case::TypedCall, Contender::SerdeJson), cost(900, 1.0)),
+        ((Case::ClientCall, Contender::Core), cost(1_000, 0.0)),
+        ((Case::ClientCall, Contender::SerdeJson), cost(900, 1.0)),
         ((Case::LargeCall, Contender::Core), cost(1_000, 0.0)),
         ((Case::LargeCall, Contender::SerdeJson), cost(2_000, 1.0)),
         ((Case::Progress, Contender::Core), cost(2_000, 0.5)),
@@ -122,9 +122,10 @@ fn a_cost_no_longer_below_the_floor_fails() {
 
 #[test]
 fn a_cost_newly_below_the_floor_fails() {
-    let failures = failure(Case::TypedCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
+    let failures =
+        failure(Case::ClientCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
     let costs = "1000 instructions, and 1001 of serde_json, the floor";
-    assert_eq!(failures, format!("typed call: {costs}: below it at last"));
+    assert_eq!(failures, format!("client call: {costs}: below it at last"));
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn the_official_sdk_that_comes_too_near_fails() {
 
 #[test]
 fn a_case_without_a_record_fails() {
-    let record = Record::parse("ping\t1000\t0\ntyped call\t1000\t0\nlarge call\t1000\t0\n");
+    let record = Record::parse("ping\t1000\t0\nclient call\t1000\t0\nlarge call\t1000\t0\n");
     let verdict = judge(&record.unwrap(), &costs());
     assert_eq!(verdict.failures, ["progress: it is not recorded"]);
 }
