@@ -7,8 +7,9 @@ use super::authorizer::Authorizer;
 use super::client_id::{Client, ConfiguredClient};
 use super::effect::{Effect, FetchError, FetchPurpose, JobId, Verdict};
 use super::failure::{AuthorizationFailure, LOCK_STORAGE, NotAllowed};
-use super::inner::{REFRESH_AGAIN_AFTER, Step};
+use super::inner::Step;
 use super::login::{LoginMaterial, Redirected};
+use super::pacing::REFRESH_AGAIN_AFTER;
 use super::response::FetchedResponse;
 use super::saved::Saved;
 use super::token::Fetched;
@@ -116,11 +117,11 @@ impl Authorizer {
             matches!(&activity, Activity::RequestingToken { proof: Proof::Code { .. }, .. });
         let failure = if has_code { failure.of_code() } else { failure };
         if let Some(pause) = retry_after {
-            self.inner.rest = Some((now + pause, failure.clone()));
+            self.inner.pacing.rest = Some((now + pause, failure.clone()));
         }
         if is_ahead {
             let pause = retry_after.unwrap_or_default().max(REFRESH_AGAIN_AFTER);
-            self.inner.refresh_again_at = now + pause;
+            self.inner.pacing.refresh_again_at = now + pause;
             if self.inner.token(now).is_some() {
                 return Ok(Activity::Idle);
             }
@@ -267,12 +268,12 @@ impl Authorizer {
 
     /// Begins a refresh without a challenge. The refresh fails at once during a pause.
     pub(super) fn begin_refresh(&mut self, now: Instant) {
-        let outcome = match self.inner.pause(now) {
+        let outcome = match self.inner.pacing.pause(now) {
             Some(failure) => Err(failure.clone()),
             None => Ok(self.inner.claim(Refresh { found: None })),
         };
         // Reset once the refresh succeeds.
-        self.inner.refresh_again_at = now + REFRESH_AGAIN_AFTER;
+        self.inner.pacing.refresh_again_at = now + REFRESH_AGAIN_AFTER;
         self.proceed(outcome, now);
     }
 }

@@ -10,8 +10,9 @@ use super::activity::Activity;
 use super::config::{AuthorizerConfig, Flow};
 use super::effect::{Effect, JobId, RequestKey, Verdict};
 use super::failure::{AuthorizationFailure, LOCK_STORAGE};
-use super::inner::{Inner, REFRESH_AGAIN_AFTER, Waiting};
+use super::inner::{Inner, Waiting};
 use super::login;
+use super::pacing::REFRESH_AGAIN_AFTER;
 use super::saved::Saved;
 use super::stage::Stage;
 use crate::auth::Scopes;
@@ -109,7 +110,7 @@ impl Authorizer {
         // A state that was read earlier, or that is still to be read, may contain tokens. The new generation makes it
         // older.
         self.inner.saved.generation += 1;
-        self.inner.login = None;
+        self.inner.pacing.login = None;
         self.inner.discarded_scopes = Scopes::none();
         self.inner.save();
         self.step_ups.clear();
@@ -241,7 +242,8 @@ impl Authorizer {
         }
         let grant = self.inner.saved.grant.as_ref()?;
         // Tokens that expire at once cause no refreshes without requests.
-        let earliest = self.inner.refresh_again_at.max(grant.issued_at + REFRESH_AGAIN_AFTER);
+        let earliest =
+            self.inner.pacing.refresh_again_at.max(grant.issued_at + REFRESH_AGAIN_AFTER);
         let due = grant.refresh_at(self.inner.config.refresh_before)?.max(earliest);
         // After the expiry of the token, the next request refreshes it.
         (!grant.is_expired(due)).then_some(due)
@@ -257,7 +259,7 @@ impl Authorizer {
                 self.begin_refresh(now);
             } else {
                 // The next request refreshes the token.
-                self.inner.refresh_again_at = Instant::EPOCH + Duration::MAX;
+                self.inner.pacing.refresh_again_at = Instant::EPOCH + Duration::MAX;
             }
             return;
         }

@@ -8,7 +8,7 @@ use super::authorizer::Authorizer;
 use super::discovery;
 use super::effect::{RequestKey, Verdict};
 use super::failure::{AuthorizationFailure, NotAllowed};
-use super::inner::PAUSE_AFTER_REFUSAL;
+use super::pacing::PAUSE_AFTER_REFUSAL;
 use crate::auth::{Challenges, Scopes};
 use crate::dialect::features::Feature;
 use crate::time::Instant;
@@ -103,7 +103,7 @@ impl Authorizer {
         if self.activity != Activity::Idle {
             return Judgement::Wait;
         }
-        if let Some(failure) = self.inner.pause(now) {
+        if let Some(failure) = self.inner.pacing.pause(now) {
             return Judgement::Release(Verdict::Fail(failure.clone()));
         }
         let is_fresh = self.inner.saved.generation == self.inner.issued
@@ -117,7 +117,7 @@ impl Authorizer {
             self.inner.refused = self.inner.issued;
             self.inner.drop_refresh_token();
             // The user has just logged in and is not asked again at once.
-            self.inner.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
+            self.inner.pacing.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
             return Judgement::Release(Verdict::Fail(failure));
         }
         if challenged.generation == Some(self.inner.saved.generation) {
@@ -144,7 +144,7 @@ impl Authorizer {
         if self.activity != Activity::Idle {
             return Judgement::Wait;
         }
-        if let Some(failure) = self.inner.pause(now) {
+        if let Some(failure) = self.inner.pacing.pause(now) {
             return Judgement::Release(Verdict::Fail(failure.clone()));
         }
         if !self.counts_step_up(operation) {

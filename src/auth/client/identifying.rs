@@ -23,7 +23,7 @@ pub(super) fn identify(inner: &mut Inner, found: Box<Found>, now: Instant) -> St
     }
     // Step-ups have a limit of their own.
     if inner.config.flow == Flow::AuthorizationCode && !found.attempt.is_step_up {
-        inner.check_repeated_login(now)?;
+        inner.pacing.check_repeated_login(now)?;
     }
     // A registered client whose secret has expired is useless.
     inner

@@ -12,6 +12,7 @@ use super::client_id::{Client, ClientAuthentication, ClientSource, SigningKey};
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Signing, Verdict};
 use super::failure::AuthorizationFailure;
+use super::pacing::{Pacing, REFRESH_AGAIN_AFTER};
 use super::saved::{Grant, Saved};
 use crate::auth::Scopes;
 use crate::auth::messages::client_assertion;
@@ -20,12 +21,6 @@ use crate::version::Revision;
 
 /// The maximum number of registered clients in a saved state, each of another issuer.
 const MOST_REGISTRATIONS: usize = 16;
-
-/// The delay before the next attempt after a failed refresh before expiry.
-pub(super) const REFRESH_AGAIN_AFTER: Duration = Duration::from_secs(30);
-
-/// The pause after the server refused a token that was just issued.
-pub(super) const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
 /// The outcome of a step: the next activity or the failure of the authorization.
 pub(super) type Step = Result<Activity, AuthorizationFailure>;
@@ -52,32 +47,9 @@ pub(super) struct Inner {
     /// The revision of the MCP server, if it is known.
     pub(super) revision: Option<Revision>,
     pub(super) holds_storage: bool,
-    /// The end of a pause without new authorizations, and the failure that caused the pause.
-    pub(super) rest: Option<(Instant, AuthorizationFailure)>,
-    /// The latest login that brought a token, except for step-ups.
-    pub(super) login: Option<Login>,
+    pub(super) pacing: Pacing,
     /// The scopes that were requested with tokens that a refused refresh has discarded. They are requested again.
     pub(super) discarded_scopes: Scopes,
-    /// The earliest time of the next refresh before expiry.
-    pub(super) refresh_again_at: Instant,
-    /// The generation of tokens that requests do not refresh before this time, because no token endpoint was found for
-    /// them. A challenge may lead to one.
-    unrefreshed: Option<(u64, Instant)>,
-}
-
-/// A login of the user that brought a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Login {
-    /// The time at which the token was issued.
-    issued_at: Instant,
-    /// Whether the token replaced that of another login within [`PAUSE_AFTER_REFUSAL`].
-    is_repeated: bool,
-}
-
-impl Login {
-    fn is_recent(self, now: Instant) -> bool {
-        now < self.issued_at + PAUSE_AFTER_REFUSAL
-    }
 }
 
 /// A request to the MCP server that waits for a token.
@@ -105,11 +77,8 @@ impl Inner {
             refused: 0,
             revision: None,
             holds_storage: false,
-            rest: None,
-            login: None,
+            pacing: Pacing::default(),
             discarded_scopes: Scopes::none(),
-            refresh_again_at: Instant::EPOCH,
-            unrefreshed: None,
         }
     }
 
@@ -123,13 +92,13 @@ impl Inner {
 
     /// Lets requests without a valid token go out without one for a while, instead of refreshing it.
     pub(super) fn await_challenge(&mut self, now: Instant) {
-        self.unrefreshed = Some((self.saved.generation, now + REFRESH_AGAIN_AFTER));
+        self.pacing.unrefreshed = Some((self.saved.generation, now + REFRESH_AGAIN_AFTER));
     }
 
     /// Whether requests do not refresh the current tokens now.
     pub(super) fn awaits_challenge(&self, now: Instant) -> bool {
         let is_current = |(generation, until)| generation == self.saved.generation && now < until;
-        self.unrefreshed.is_some_and(is_current)
+        self.pacing.unrefreshed.is_some_and(is_current)
     }
 
     pub(super) fn release(&mut self, request: RequestKey, verdict: Verdict) {
@@ -149,12 +118,6 @@ impl Inner {
         }
     }
 
-    /// Returns the failure that caused the pause without new authorizations, while it lasts.
-    pub(super) fn pause(&self, now: Instant) -> Option<&AuthorizationFailure> {
-        let rest = self.rest.as_ref().filter(|(until, _)| now < *until);
-        rest.map(|(_, failure)| failure)
-    }
-
     pub(super) const fn next_job(&mut self) -> JobId {
         self.job.0 += 1;
         self.job
@@ -166,30 +129,9 @@ impl Inner {
         self.issued = self.saved.generation;
         self.saved.grant = Some(grant);
         self.discarded_scopes = Scopes::none();
-        self.refresh_again_at = Instant::EPOCH;
-        self.rest = None;
+        self.pacing.refresh_again_at = Instant::EPOCH;
+        self.pacing.rest = None;
         self.save();
-    }
-
-    /// Notes that a login has brought a token.
-    pub(super) fn note_login(&mut self, now: Instant) {
-        let is_repeated = self.login.is_some_and(|login| login.is_recent(now));
-        self.login = Some(Login { issued_at: now, is_repeated });
-    }
-
-    /// Checks that another login may begin. The token of a recent login may be replaced by one login, because the
-    /// server may have lost its tokens. If that token is refused as well, a pause begins: a server that accepts a
-    /// token only once would otherwise open one browser after another.
-    pub(super) fn check_repeated_login(
-        &mut self,
-        now: Instant,
-    ) -> Result<(), AuthorizationFailure> {
-        if !self.login.is_some_and(|login| login.is_repeated && login.is_recent(now)) {
-            return Ok(());
-        }
-        let failure = AuthorizationFailure::FreshTokenRefused;
-        self.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
-        Err(failure)
     }
 
     /// Discards the refresh token, because the server refuses the tokens that it brings. The next authorization is a
@@ -215,7 +157,7 @@ impl Inner {
         if is_newer {
             self.saved = saved;
             self.discarded_scopes = Scopes::none();
-            self.refresh_again_at = Instant::EPOCH;
+            self.pacing.refresh_again_at = Instant::EPOCH;
         }
         is_newer
     }

@@ -19,6 +19,7 @@ mod fetching;
 mod identifying;
 mod inner;
 mod login;
+mod pacing;
 mod refreshing;
 mod registering;
 mod response;

@@ -267,7 +267,8 @@ fn kind(it: &Authorizer, now: Instant) -> String {
     }
     let grant = it.inner.saved.grant.as_ref();
     let grant = grant.map(|grant| (&grant.client, &grant.refresh_token, grant.is_expired(now)));
-    let flags = (it.inner.waiting.is_empty(), it.inner.holds_storage, it.inner.rest.is_some());
+    let flags =
+        (it.inner.waiting.is_empty(), it.inner.holds_storage, it.inner.pacing.rest.is_some());
     format!(
         "{activity:?} {grant:?} {:?} {flags:?} {}",
         it.inner.saved.clients,

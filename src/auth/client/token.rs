@@ -83,7 +83,7 @@ pub(super) fn token_fetched(
     // The other grants request a new token instead.
     let keeps_refresh = matches!(proof, Proof::Code { .. });
     if keeps_refresh && !found.attempt.is_step_up {
-        inner.note_login(now);
+        inner.pacing.note_login(now);
     }
     inner.keep(Grant {
         issuer: found.server.issuer,
