@@ -85,7 +85,7 @@ impl Authorizer {
                     Fetched::Kept => {
                         if self.step_up.is_none() {
                             // The new token need not have the scopes of earlier step-ups.
-                            self.step_ups.clear();
+                            self.inner.pacing.step_ups.clear();
                         }
                         Ok(Activity::Idle)
                     }

@@ -2,7 +2,6 @@
 
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::access_token::AccessToken;
@@ -58,8 +57,6 @@ pub struct Authorizer {
     pub(super) deadline: Option<Instant>,
     /// The operation that needs more scopes, if the authorization in progress is for them.
     pub(super) step_up: Option<String>,
-    /// The number of step-ups of each operation since the last login without one.
-    pub(super) step_ups: Vec<(String, u8)>,
 }
 
 /// The decision about a request to the MCP server.
@@ -76,13 +73,7 @@ pub enum Permit<'a> {
 impl Authorizer {
     /// Creates an authorizer without a token.
     pub fn new(config: Arc<AuthorizerConfig>) -> Self {
-        Self {
-            inner: Inner::new(config),
-            activity: Activity::Idle,
-            deadline: None,
-            step_up: None,
-            step_ups: Vec::new(),
-        }
+        Self { inner: Inner::new(config), activity: Activity::Idle, deadline: None, step_up: None }
     }
 
     /// Restores the state from the storage: at the start, or after another process has stored a new state. A state
@@ -113,7 +104,7 @@ impl Authorizer {
         self.inner.pacing.login = None;
         self.inner.discarded_scopes = Scopes::none();
         self.inner.save();
-        self.step_ups.clear();
+        self.inner.pacing.step_ups.clear();
         if self.activity != Activity::Idle && !self.activity.is_refresh() {
             self.end(&Verdict::Fail(AuthorizationFailure::Abandoned));
         }
@@ -326,7 +317,7 @@ impl Authorizer {
         if let (Some(operation), Verdict::Fail(failure)) = (self.step_up.take(), verdict)
             && failure.is_temporary()
         {
-            self.uncount_step_up(&operation);
+            self.inner.pacing.uncount_step_up(&operation);
         }
     }
 

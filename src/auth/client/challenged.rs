@@ -1,6 +1,5 @@
 //! Challenges of the MCP server. Every authorization begins with a challenge, except for a refresh before expiry.
 
-use alloc::string::String;
 use core::time::Duration;
 
 use super::activity::{Activity, Attempt};
@@ -51,9 +50,6 @@ impl<'c> Challenged<'c> {
 
 /// The age up to which an expired token was useless from the start.
 const JUST_ISSUED: Duration = Duration::from_secs(10);
-
-/// The number of operations whose step-ups are counted.
-const MOST_OPERATIONS: usize = 64;
 
 impl Authorizer {
     /// Handles a response of the MCP server with status 401, or with status 403 and a challenge. [`Effect::Release`]
@@ -147,7 +143,7 @@ impl Authorizer {
         if let Some(failure) = self.inner.pacing.pause(now) {
             return Judgement::Release(Verdict::Fail(failure.clone()));
         }
-        if !self.counts_step_up(operation) {
+        if !self.inner.pacing.counts_step_up(operation, self.inner.config.most_step_ups) {
             return failed(&needed);
         }
         let is_union =
@@ -159,28 +155,6 @@ impl Authorizer {
             is_step_up: true,
             ..Attempt::default()
         })
-    }
-
-    /// Counts a step-up of an operation. Returns false if the limit is reached.
-    fn counts_step_up(&mut self, operation: &str) -> bool {
-        let most = self.inner.config.most_step_ups;
-        if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
-            let may = *count < most;
-            *count = count.saturating_add(1);
-            return may;
-        }
-        if self.step_ups.len() >= MOST_OPERATIONS {
-            self.step_ups.remove(0);
-        }
-        self.step_ups.push((String::from(operation), 1));
-        most > 0
-    }
-
-    /// Takes back the count of a step-up that failed for now.
-    pub(super) fn uncount_step_up(&mut self, operation: &str) {
-        if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
-            *count = count.saturating_sub(1);
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `Pacing`: the limits on how often an authorization begins.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::failure::AuthorizationFailure;
@@ -11,7 +13,10 @@ pub(super) const REFRESH_AGAIN_AFTER: Duration = Duration::from_secs(30);
 /// The pause after the server refused a token that was just issued.
 pub(super) const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
-/// The times before which no refresh, or no authorization at all, begins.
+/// The number of operations whose step-ups are counted.
+const MOST_OPERATIONS: usize = 64;
+
+/// The times before which no refresh, or no authorization at all, begins, and the number of step-ups so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pacing {
     /// The end of a pause without new authorizations, and the failure that caused the pause.
@@ -23,6 +28,8 @@ pub(super) struct Pacing {
     /// The generation of tokens that requests do not refresh before this time, because no token endpoint was found for
     /// them. A challenge may lead to one.
     pub(super) unrefreshed: Option<(u64, Instant)>,
+    /// The number of step-ups of each operation since the last login without one.
+    pub(super) step_ups: Vec<(String, u8)>,
 }
 
 /// A login of the user that brought a token.
@@ -66,5 +73,26 @@ impl Pacing {
         let failure = AuthorizationFailure::FreshTokenRefused;
         self.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
         Err(failure)
+    }
+
+    /// Counts a step-up of an operation. Returns false if the limit is reached.
+    pub(super) fn counts_step_up(&mut self, operation: &str, most: u8) -> bool {
+        if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
+            let may = *count < most;
+            *count = count.saturating_add(1);
+            return may;
+        }
+        if self.step_ups.len() >= MOST_OPERATIONS {
+            self.step_ups.remove(0);
+        }
+        self.step_ups.push((String::from(operation), 1));
+        most > 0
+    }
+
+    /// Takes back the count of a step-up that failed for now.
+    pub(super) fn uncount_step_up(&mut self, operation: &str) {
+        if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
+            *count = count.saturating_sub(1);
+        }
     }
 }
