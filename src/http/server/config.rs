@@ -73,7 +73,8 @@ pub struct HttpServerConfig {
     /// the client that has waited longest to become ready. If all of them are ready, the new one is refused with 503.
     /// Raise the limit behind a proxy that hides addresses.
     pub sessions_of_client: usize,
-    /// The lifetime of a session that receives nothing after `initialize`. Default 10 s.
+    /// The lifetime of a session that receives nothing after `initialize`. Default 1 min, because a client on a busy
+    /// machine can be slow, and some clients do not open another session after 404.
     pub ready_within: Duration,
     /// The lifetime of a session without any request and without an open stream. Default 30 min; `None` for no limit.
     pub session_idle: Option<Duration>,
@@ -99,7 +100,7 @@ impl Default for HttpServerConfig {
             most_sessions: 10_000,
             displaced_after: Duration::from_secs(60),
             sessions_of_client: 1_000,
-            ready_within: Duration::from_secs(10),
+            ready_within: Duration::from_secs(60),
             session_idle: Some(Duration::from_secs(1800)),
         }
     }
