@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use mcp_sansio::ErrorCode;
 #[cfg(feature = "schemars")]
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::Tool;
+use mcp_sansio::model::{TaskSupport, Tool};
 use mcp_sansio::subscription::ChangedList;
 use serde::de::DeserializeOwned;
 
@@ -13,7 +14,7 @@ use super::Router;
 use super::arguments::arguments_of;
 use super::checks::ToolChecks;
 use super::function::Function;
-use super::output::ToolOutput;
+use super::output::{Failed, ToolOutput};
 use crate::exchange::Exchange;
 
 /// # Tools
@@ -74,9 +75,10 @@ impl Router {
     /// the feature `jsonschema`, arguments and structured results are compared with the schemas of the tool first: a
     /// result that does not fit is an error `-32603`, and so is every call of a tool whose schema is not valid.
     ///
-    /// The router lists the [`task_support`](Tool::task_support) of a tool and does not enforce it: a call
-    /// reaches the function, with or without a task. On a server that offers tasks, the function of each tool calls
-    /// [`Exchange::task_mode`] first, which rejects calls that the tool does not support.
+    /// A call that the [`task_support`](Tool::task_support) of the tool does not allow is rejected, as
+    /// [`Server::task_mode`](mcp_sansio::Server::task_mode) describes; a tool without it is never run as a task. The
+    /// function of a tool that can run as a task calls [`Exchange::task_mode`], and begins the task if it returns
+    /// [`TaskMode::Task`](mcp_sansio::request::TaskMode::Task).
     pub fn tool_with<A, O>(
         &self,
         tool: Tool<'static>,
@@ -86,8 +88,9 @@ impl Router {
         A: DeserializeOwned,
         O: ToolOutput,
     {
-        let checks = ToolChecks::of(&tool);
+        let (checks, support) = (ToolChecks::of(&tool), support_of(&tool));
         let run = move |exchange: &Exchange| {
+            check_task(exchange, &support)?;
             let arguments = arguments_of(exchange, &checks)?;
             checks.result(run(arguments, exchange).into_tool_result())
         };
@@ -104,13 +107,35 @@ impl Router {
         A: DeserializeOwned,
         F: Future<Output: ToolOutput> + Send + 'static,
     {
-        let checks = Arc::new(ToolChecks::of(&tool));
+        let (checks, support) = (Arc::new(ToolChecks::of(&tool)), support_of(&tool));
         let run = move |exchange: Exchange| {
             let checks = Arc::clone(&checks);
-            let begun = arguments_of(&exchange, &checks).map(|arguments| run(arguments, exchange));
+            let arguments =
+                check_task(&exchange, &support).and_then(|()| arguments_of(&exchange, &checks));
+            let begun = arguments.map(|arguments| run(arguments, exchange));
             async move { checks.result(begun?.await.into_tool_result()) }
         };
         self.add(ChangedList::Tools, tool, Function::asynchronous(run))
+    }
+}
+
+fn support_of(tool: &Tool<'static>) -> TaskSupport<'static> {
+    let support = tool.execution.as_ref().and_then(|execution| execution.task_support.clone());
+    support.unwrap_or(TaskSupport::Forbidden)
+}
+
+/// Rejects a call that the task support of the tool does not allow. After an error, the exchange has been answered.
+fn check_task(exchange: &Exchange, support: &TaskSupport<'_>) -> Result<(), Failed> {
+    let asks = exchange.request().context.task.is_some();
+    if !asks && *support != TaskSupport::Required {
+        return Ok(());
+    }
+    match exchange.task_mode(support) {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => {
+            Err(Failed::refused(ErrorCode::METHOD_NOT_FOUND, "the tool does not support this call"))
+        }
+        Err(error) => Err(Failed::refused(ErrorCode::INTERNAL_ERROR, &error.to_string())),
     }
 }
 

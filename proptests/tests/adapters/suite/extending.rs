@@ -1,13 +1,18 @@
-//! Methods of extensions in a `Router`, and typed calls of them.
+//! Extensions in a `Router`: methods of their own, typed calls of these, and tasks.
 
+use mcp_sansio::call::TaskOptions;
 use mcp_sansio::error::NotAllowed;
-use mcp_sansio::model::method::Method;
+use mcp_sansio::model::method::{CallTool, Method};
+use mcp_sansio::model::{CallToolParams, CallToolResult, TaskSupport};
+use mcp_sansio::request::TaskMode;
 use mcp_sansio::{CallError, CallOptions, ErrorCode, RevisionSet};
-use mcp_sansio_driver::{CallFailure, Exchange, Failed, Json, Next, Router};
+use mcp_sansio_driver::{
+    CallFailure, ConnectionOptions, Exchange, Failed, Json, Next, Router, SharedTasks, new_task,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::suite::router::{BOTH, OnPipes};
+use crate::suite::router::{BOTH, OnPipes, tool};
 use crate::suite::runtimes::Adapter;
 
 const NAME: &str = "com.example/weather";
@@ -117,4 +122,54 @@ pub(crate) fn methods_of_a_mounted_router_keep_their_names<A: Adapter>() {
     assert_eq!(capabilities.extension(NAME), Some(&settings()));
     inner.method::<Echo, Value, Json<Value>>(|_, _| Err(Failed::new("replaced")));
     assert_eq!(inner.duplicates(), ["method x/echo"]);
+}
+
+/// A tool of each task support. The function of the optional one makes the task.
+fn tools_with_tasks() -> Router {
+    let router = Router::new();
+    router.tool_with(tool("never"), |(), _| "inline");
+    router.tool_with(tool("always").task_support(TaskSupport::Required), |(), _| "not reached");
+    let either = tool("either").task_support(TaskSupport::Optional);
+    router.async_tool_with(either, async |(), exchange: Exchange| {
+        if exchange.task_mode(&TaskSupport::Optional)? == Some(TaskMode::Task) {
+            let task = exchange.begin_task(new_task()?)?;
+            task.complete(&CallToolResult::text("as a task")).unwrap();
+        }
+        Ok::<_, Failed>("inline")
+    });
+    router
+}
+
+/// Proves L-TASK-09, L-TASK-11, M-TASKX-05.
+pub(crate) fn a_router_rejects_calls_that_the_task_support_of_a_tool_excludes<A: Adapter>() {
+    let router = tools_with_tasks();
+    let served = |revisions| {
+        let mut config = router.config("tasks", "1");
+        config.capabilities = config.capabilities.with_tasks();
+        let options = ConnectionOptions::new().tasks(SharedTasks::default());
+        OnPipes::<A>::with(&router, revisions, config, options)
+    };
+    let call = |served: &OnPipes<A>, tool: &'static str, options: CallOptions| {
+        let handle = served.connection.handle();
+        let reply = handle.call::<CallTool>(&CallToolParams::new(tool), options).wait();
+        match reply {
+            Ok(reply) => reply.parse().unwrap().texts().next().unwrap().to_string(),
+            Err(CallFailure::PeerError(error)) => error.code.get().to_string(),
+            Err(other) => panic!("{tool}: {other:?}"),
+        }
+    };
+    let as_task = || CallOptions::new().task(TaskOptions::new());
+    let legacy = served(RevisionSet::LEGACY);
+    assert_eq!(call(&legacy, "never", CallOptions::new()), "inline");
+    assert_eq!(call(&legacy, "never", as_task()), "-32601");
+    assert_eq!(call(&legacy, "either", CallOptions::new()), "inline");
+    assert_eq!(call(&legacy, "either", as_task()), "as a task");
+    assert_eq!(call(&legacy, "always", CallOptions::new()), "-32601");
+    legacy.end();
+    // The client of the suite does not declare the extension.
+    let modern = served(RevisionSet::MODERN);
+    assert_eq!(call(&modern, "never", CallOptions::new()), "inline");
+    assert_eq!(call(&modern, "either", CallOptions::new()), "inline");
+    assert_eq!(call(&modern, "always", CallOptions::new()), "-32021");
+    modern.end();
 }

@@ -111,7 +111,8 @@ suite! {
     extending:
         a_router_serves_methods_of_extensions
         typed_calls_need_the_extension_on_both_sides
-        methods_of_a_mounted_router_keep_their_names;
+        methods_of_a_mounted_router_keep_their_names
+        a_router_rejects_calls_that_the_task_support_of_a_tool_excludes;
     hiding:
         hidden_entries_do_not_exist
         pages_have_the_entries_that_a_client_sees

@@ -9,7 +9,7 @@ use mcp_sansio::model::{
     Prompt, PromptMessage, Reference, Resource, ResourceContents, ResourceTemplate, Role,
     SamplingMessage, Tool, method,
 };
-use mcp_sansio::{CallOptions, ClientRequest, ErrorCode, Revision, RevisionSet};
+use mcp_sansio::{CallOptions, ClientRequest, ErrorCode, Revision, RevisionSet, ServerConfig};
 use mcp_sansio_driver::{
     CallFailure, Connection, ConnectionOptions, Exchange, Failed, Json, Router,
 };
@@ -114,10 +114,19 @@ pub(super) struct OnPipes<A> {
 
 impl<A: Adapter> OnPipes<A> {
     pub(super) fn new(router: &Router, revisions: RevisionSet) -> Self {
+        Self::with(router, revisions, router.config("offers", "1"), ConnectionOptions::new())
+    }
+
+    /// Serves with this configuration and these options.
+    pub(super) fn with(
+        router: &Router,
+        revisions: RevisionSet,
+        mut server: ServerConfig,
+        options: ConnectionOptions,
+    ) -> Self {
         let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
-        let (mut server, mut client) = (router.config("offers", "1"), client_config());
+        let mut client = client_config();
         (server.revisions, client.revisions) = (revisions, revisions);
-        let options = ConnectionOptions::new();
         let served = adapter.serve_with(server, options.clone(), theirs, router.clone());
         let connection = adapter.connect_with(client, options, ours, Answers::default()).unwrap();
         Self { _adapter: adapter, connection, served }
