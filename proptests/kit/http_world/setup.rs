@@ -223,6 +223,8 @@ fn http(choices: &mut Choices, features: Features) -> HttpServerConfig {
     http.stream_after = Some(Duration::from_millis(choices.below(2_000)));
     http.keep_alive = (!choices.one_in(4)).then(|| Duration::from_millis(500));
     http.kept_streams = choices.below(4) as usize;
+    // The default is longer than most of these worlds last.
+    http.ready_within = Duration::from_secs(10);
     if features.limits {
         http.most_sessions = 1 + choices.below(3) as usize;
         http.sessions_of_client = 1 + choices.below(3) as usize;

@@ -223,7 +223,7 @@ async fn a_flood_of_sessions() {
         assert!(response.status() == 200 || a.endpoint().sessions() < 100);
     }
     assert!(0 < refused);
-    tokio::time::sleep(Duration::from_secs(75)).await;
+    tokio::time::sleep(Duration::from_secs(125)).await;
     assert_eq!(a.known_sessions(), 0);
     assert_eq!(open(&a, &a).await.len(), 32);
 }
@@ -300,11 +300,11 @@ async fn a_panic_does_not_end_the_signs_of_life() {
     }
 }
 
-/// A session ends if it is not used within ten seconds. If storing it takes longer, its client must not believe in it.
+/// A session ends if it is not used within a minute. If storing it takes longer, its client must not believe in it.
 #[tokio::test(start_paused = true)]
 async fn storing_a_new_session_takes_too_long() {
     let cluster = Cluster::new();
-    let slow = SlowStore(cluster.store.clone(), Duration::from_secs(11));
+    let slow = SlowStore(cluster.store.clone(), Duration::from_secs(61));
     let a = cluster.start_on(Arc::new(slow), "a").await;
     assert_eq!(a.handle(request(None, &kit::initialize())).await.status(), 503);
 }
