@@ -305,6 +305,7 @@ mod tests {
         CompiledSchema::new(&raw(&schema)).unwrap().check(&raw(&json!({"files": 2}))).unwrap();
     }
 
+    /// Proves M-JSCH-01, M-JSCH-02, M-JSCH-03.
     #[test]
     fn nothing_is_fetched_and_dialects_are_not_guessed() {
         let compiled = |schema: &Value| CompiledSchema::new(&raw(schema)).map(|_| ()).unwrap_err();
@@ -337,6 +338,7 @@ mod tests {
         json!({"$defs": definitions, "$ref": "#/$defs/0"})
     }
 
+    /// Proves M-JSCH-04.
     #[test]
     fn a_schema_of_a_peer_takes_bounded_time() {
         // Each look at the list would add the whole list to the parts that are still open.

@@ -33,16 +33,16 @@ pub struct ToolSchemas {
 #[derive(Debug)]
 struct Schemas {
     input: Option<CompiledSchema>,
-    output: Option<CompiledSchema>,
+    /// The output schema, or the reason why it cannot be compiled.
+    output: Option<Result<CompiledSchema, SchemaError>>,
 }
 
 impl ToolSchemas {
     /// Compiles the schemas of these tools.
     pub fn of(tools: &[Tool<'_>]) -> Self {
         let schemas = tools.iter().map(|tool| {
-            let compiled = |schema| CompiledSchema::of_peer(schema).ok();
-            let input = compiled(&tool.input_schema);
-            let output = tool.output_schema.as_ref().and_then(compiled);
+            let input = CompiledSchema::of_peer(&tool.input_schema).ok();
+            let output = tool.output_schema.as_ref().map(CompiledSchema::of_peer);
             (tool.name.to_string(), Schemas { input, output })
         });
         Self { schemas: schemas.collect() }
@@ -62,16 +62,24 @@ impl ToolSchemas {
     }
 
     /// Compares a result with the schema of a tool. Every result of an unknown tool fits, and so does a result that
-    /// reports a failure, and every result of a tool without an output schema, or with one that cannot be compiled
-    /// ([`CompiledSchema::of_peer`] says why).
+    /// reports a failure, and every result of a tool without an output schema.
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if the result does not fit.
+    /// [`SchemaError`] if the result does not fit, or if the output schema is [`unusable`](Self::unusable): a server
+    /// must not be able to disable the comparison, for example with an unknown dialect ([JSON Schema
+    /// usage](https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage)).
     pub fn check_result(&self, tool: &str, result: &CallToolResult<'_>) -> Result<(), SchemaError> {
         let schema = self.schemas.get(tool).and_then(|schemas| schemas.output.as_ref());
         let Some(schema) = schema.filter(|_| !result.failed()) else { return Ok(()) };
+        let schema = schema.as_ref().map_err(SchemaError::clone)?;
         schema.check(result.structured_content.as_ref().ok_or(SchemaError::Missing)?)
+    }
+
+    /// Returns the reason why results of a tool cannot be compared, if its output schema cannot be compiled: see
+    /// [`CompiledSchema::of_peer`]. [`Handle::call_tool`] calls the tool without a comparison.
+    pub fn unusable(&self, tool: &str) -> Option<&SchemaError> {
+        self.schemas.get(tool)?.output.as_ref()?.as_ref().err()
     }
 
     /// Calls a tool as [`Handle::call_tool`] does, and compares the arguments and the result with its schemas.
@@ -79,7 +87,8 @@ impl ToolSchemas {
     /// # Errors
     ///
     /// [`CallFailure`] if there is no result. [`CallFailure::Arguments`] if the arguments do not fit, so that the call was
-    /// not made; [`CallFailure::Mismatch`] if the result does not fit.
+    /// not made; [`CallFailure::Mismatch`] if the result does not fit. Also if the output schema is
+    /// [`unusable`](Self::unusable): then the call was not made.
     pub fn call<'s, A: Serialize + ?Sized>(
         &'s self,
         server: &Handle<Client>,
@@ -92,10 +101,11 @@ impl ToolSchemas {
             Ok(arguments) if *arguments != Raw::NULL => self.check_arguments(tool, arguments),
             _ => self.check_arguments(tool, &Raw::EMPTY_OBJECT),
         };
-        let called = match (checked, arguments) {
-            (Ok(()), Ok(arguments)) => Ok(server.call_tool(tool, &arguments)),
-            (Ok(()), Err(error)) => Err(CallFailure::CallError(error.into())),
-            (Err(error), _) => Err(CallFailure::Arguments(error.to_string())),
+        let called = match (self.unusable(tool), checked, arguments) {
+            (Some(reason), _, _) => Err(mismatch(reason.clone())),
+            (None, Ok(()), Ok(arguments)) => Ok(server.call_tool(tool, &arguments)),
+            (None, Ok(()), Err(error)) => Err(CallFailure::CallError(error.into())),
+            (None, Err(error), _) => Err(CallFailure::Arguments(error.to_string())),
         };
         Waiting::new(async move {
             let result = called?.await?;
@@ -115,15 +125,19 @@ mod tests {
         Raw::from_serialize(value).unwrap()
     }
 
+    /// Proves M-JSCH-01, M-JSCH-03.
     #[test]
     fn results_of_known_tools_are_compared() {
         let schema = raw(&json!({"type": "object", "properties": {"sum": {"type": "integer"}}}));
         let any = raw(&json!({"type": "object"}));
         let unknown = raw(&json!({"type": "object", "$schema": "https://example.com/dialect"}));
+        let elsewhere = json!({"$ref": "https://example.com/schema"});
+        let elsewhere = raw(&json!({"type": "object", "properties": {"a": elsewhere}}));
         let tools = ToolSchemas::of(&[
             Tool::new("sum", schema.clone()).output_schema(schema),
             Tool::new("any", any.clone()),
             Tool::new("odd", unknown.clone()).output_schema(unknown),
+            Tool::new("elsewhere", any).output_schema(elsewhere),
         ]);
         let structured = |value| CallToolResult::structured(raw(&value));
         tools.check_result("sum", &structured(json!({"sum": 3}))).unwrap();
@@ -136,8 +150,15 @@ mod tests {
         tools.check_result("sum", &CallToolResult::error("no")).unwrap();
         tools.check_result("any", &CallToolResult::text("3")).unwrap();
         tools.check_result("none", &CallToolResult::text("3")).unwrap();
-        // The schema cannot be compiled.
-        tools.check_result("odd", &structured(json!({}))).unwrap();
+        let dialect = SchemaError::UnsupportedDialect("https://example.com/dialect".into());
+        assert_eq!(tools.check_result("odd", &structured(json!({}))), Err(dialect.clone()));
+        assert_eq!(tools.check_result("odd", &CallToolResult::text("3")), Err(dialect));
+        tools.check_result("odd", &CallToolResult::error("no")).unwrap();
+        let elsewhere = tools.check_result("elsewhere", &structured(json!({}))).unwrap_err();
+        let text = "the schema is not valid: a reference is no JSON pointer";
+        assert_eq!(elsewhere.to_string(), text);
+        assert_eq!(tools.unusable("elsewhere").map(SchemaError::to_string).as_deref(), Some(text));
+        assert_eq!((tools.unusable("sum"), tools.unusable("none")), (None, None));
         assert!(tools.check_arguments("sum", &raw(&json!({"sum": "3"}))).is_err());
         tools.check_arguments("odd", &raw(&json!({"sum": "3"}))).unwrap();
     }

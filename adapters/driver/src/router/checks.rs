@@ -53,7 +53,15 @@ impl ToolChecks {
     }
 
     fn schemas(&self) -> Result<&Schemas, Failed> {
-        self.schemas.as_ref().map_err(|error| defect(&format!("the tool is defective: {error}")))
+        self.schemas.as_ref().map_err(|error| {
+            let text = format!("the tool is defective: {error}");
+            match error {
+                SchemaError::UnsupportedDialect(_) => {
+                    Failed::refused(ErrorCode::INVALID_PARAMS, &text)
+                }
+                _ => defect(&text),
+            }
+        })
     }
 }
 

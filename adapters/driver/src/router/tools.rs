@@ -73,7 +73,8 @@ impl Router {
     /// Arguments that do not match their type are refused with
     /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) and a text that contains the path of the error. With
     /// the feature `jsonschema`, arguments and structured results are compared with the schemas of the tool first: a
-    /// result that does not fit is an error `-32603`, and so is every call of a tool whose schema is not valid.
+    /// result that does not fit is an error `-32603`, and so is every call of a tool whose schema is not valid. A
+    /// result that ends a task is not compared.
     ///
     /// A call that the [`task_support`](Tool::task_support) of the tool does not allow is rejected, as
     /// [`Server::task_mode`](mcp_sansio::Server::task_mode) describes; a tool without it is never run as a task. The

@@ -312,8 +312,11 @@ fn add_sum(router: &Router) {
     router.tool_with(tool("no_sum"), |_: Value, _| "no structured content");
     let invalid = raw(&json!({"type": "object", "minProperties": "many"}));
     router.tool_with(Tool::new("invalid", invalid), |_: Value, _| "never");
+    let other = raw(&json!({"type": "object", "$schema": "https://example.com/dialect"}));
+    router.tool_with(Tool::new("other_dialect", other), |_: Value, _| "never");
 }
 
+/// Proves M-TOOL-05, L-ERR-37.
 pub(crate) fn arguments_and_results_are_compared_with_schemas<A: Adapter>() {
     let router = Router::new();
     add_sum(&router);
@@ -341,9 +344,9 @@ pub(crate) fn arguments_and_results_are_compared_with_schemas<A: Adapter>() {
                 other => panic!("{other:?}"),
             }
         }
-        for name in ["no_sum", "invalid"] {
+        for (name, code) in [("no_sum", -32603), ("invalid", -32603), ("other_dialect", -32602)] {
             let params = json!({"name": name, "arguments": {}});
-            assert_eq!(served.code("tools/call", &params), -32603, "{name}");
+            assert_eq!(served.code("tools/call", &params), code, "{name}");
         }
         served.end();
     }
@@ -362,7 +365,7 @@ pub(crate) fn calls_in_one_line<A: Adapter>() {
         let served = OnPipes::<A>::new(&router, revisions);
         let server = served.connection.handle();
         let tools = server.list_all_tools().wait().unwrap();
-        assert_eq!((tools.len(), &*tools[0].name), (10, "add"));
+        assert_eq!((tools.len(), &*tools[0].name), (11, "add"));
         assert_eq!(server.list_all_prompts().wait().unwrap().len(), 3);
         assert_eq!(server.list_all_resources().wait().unwrap().len(), 3);
         assert_eq!(server.list_all_resource_templates().wait().unwrap().len(), 3);
