@@ -45,28 +45,31 @@ impl<'a> TraceContext<'a> {
         is_valid.then(|| Self { traceparent: Some(traceparent), ..Self::default() })
     }
 
-    /// Sets the `tracestate`.
+    /// Sets the `tracestate`. A text that is not a valid one is left out: it must not be sent, and the trace does not
+    /// need it.
     #[must_use]
     pub fn tracestate(mut self, tracestate: impl Into<Text<'a>>) -> Self {
-        self.tracestate = Some(tracestate.into());
+        self.tracestate = Some(tracestate.into()).filter(|text| is_tracestate(text));
         self
     }
 
-    /// Sets the `baggage`.
+    /// Sets the `baggage`. A text that is not a valid one is left out, because it must not be sent.
     #[must_use]
     pub fn baggage(mut self, baggage: impl Into<Text<'a>>) -> Self {
-        self.baggage = Some(baggage.into());
+        self.baggage = Some(baggage.into()).filter(|text| is_baggage(text));
         self
     }
 
-    /// Returns the trace context in the metadata of a request; `None` without one. A `traceparent` that is not valid
-    /// is ignored, and the `tracestate` with it.
+    /// Returns the trace context in the metadata of a request; `None` without one. Members that are not valid are
+    /// ignored, and without a `traceparent` the `tracestate` is.
     pub fn of(meta: Option<&Raw<'_>>) -> Option<TraceContext<'static>> {
         let text =
             |name| meta?.get(name)?.into_str().map(|text| Text::from(text.to_str().into_owned()));
         let traceparent = text(Self::TRACEPARENT).filter(|text| is_traceparent(text));
         let tracestate = traceparent.as_ref().and_then(|_| text(Self::TRACESTATE));
-        let found = TraceContext { traceparent, tracestate, baggage: text(Self::BAGGAGE) };
+        let tracestate = tracestate.filter(|text| is_tracestate(text));
+        let baggage = text(Self::BAGGAGE).filter(|text| is_baggage(text));
+        let found = TraceContext { traceparent, tracestate, baggage };
         (found != TraceContext::default()).then_some(found)
     }
 
@@ -127,8 +130,70 @@ fn is_traceparent(text: &str) -> bool {
     is_version && are_ids && !flags.is_empty() && (!has_more || version != "00")
 }
 
+/// Whether a text is a valid `tracestate`: at most 32 members `key=value`, each with a key of its own. Empty members
+/// are allowed.
+fn is_tracestate(text: &str) -> bool {
+    let members = text.split(',').map(trimmed).filter(|member| !member.is_empty());
+    let keys = members.clone().filter_map(|member| member.split_once('=').map(|(key, _)| key));
+    let is_unique = |key: &str| keys.clone().filter(|other| *other == key).count() == 1;
+    let is_member = |member: &str| {
+        member.split_once('=').is_some_and(|(key, value)| {
+            is_tracestate_key(key) && is_tracestate_value(value) && is_unique(key)
+        })
+    };
+    let count = members.clone().take(MOST_TRACESTATE_MEMBERS + 1).count();
+    (1..=MOST_TRACESTATE_MEMBERS).contains(&count) && members.clone().all(is_member)
+}
+
+/// The maximum number of members of a `tracestate`, by W3C Trace Context.
+const MOST_TRACESTATE_MEMBERS: usize = 32;
+
+fn is_tracestate_key(key: &str) -> bool {
+    let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let fits = |byte: &u8| is_alphanumeric(byte) || b"_-*/@".contains(byte);
+    key.len() <= 256
+        && key.as_bytes().first().is_some_and(is_alphanumeric)
+        && key.as_bytes().iter().all(fits)
+}
+
+fn is_tracestate_value(value: &str) -> bool {
+    let fits = |byte| matches!(byte, b' '..=b'~') && byte != b',' && byte != b'=';
+    (1..=256).contains(&value.len()) && !value.ends_with(' ') && value.bytes().all(fits)
+}
+
+/// Whether a text is a valid `baggage`: members `key=value`, each with properties after semicolons.
+fn is_baggage(text: &str) -> bool {
+    let is_pair = |pair: &str| {
+        pair.split_once('=').is_some_and(|(key, value)| {
+            is_token(trimmed(key)) && trimmed(value).bytes().all(is_baggage_octet)
+        })
+    };
+    text.split(',').all(|member| {
+        let mut parts = member.split(';');
+        parts.next().is_some_and(is_pair)
+            && parts.all(|part| is_token(trimmed(part)) || is_pair(part))
+    })
+}
+
+const fn is_baggage_octet(byte: u8) -> bool {
+    matches!(byte, b'!'..=b'~') && !matches!(byte, b'"' | b',' | b';' | b'\\')
+}
+
+/// Whether a text is a token of HTTP.
+fn is_token(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(fits)
+}
+
+/// Returns the text without the white space of HTTP around it.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -162,18 +227,61 @@ mod tests {
         );
     }
 
+    /// Proves M-META-12.
+    #[test]
+    fn invalid_texts_are_neither_sent_nor_received() {
+        let most: Vec<_> = (0..32).map(|number| alloc::format!("k{number}=v")).collect();
+        let (most, long) = (most.join(","), "k".repeat(256));
+        let long = alloc::format!("{long}={long}");
+        let states = ["a=b", "a=b,c=d", " a=b ,, c=d\t", "0t@sys-*/_=a b", &most, &long];
+        let too_many = alloc::format!("{most},a=b");
+        let too_long = alloc::format!("a={long}v");
+        let bad_states = [
+            "", ",", "a", "a=", "=b", "A=b", "a b=c", "a=b=c", "a=\u{e9}", "a=b\n", "a=b,c",
+            "a=b,a=c", "@a=b", &too_many, &too_long,
+        ];
+        let baggages = ["k=v", "k=", "a=1,b=2", " k = v ; p ; q = 1 ", "user%20=%22x%22", "k=a=b"];
+        let bad_baggages =
+            ["", "k", "=v", "k=\"x\"", "k=a b", "k=\\", "k=v;", "k=v,", "k\u{e9}=v", "k=v\n"];
+        let all = [
+            (TraceContext::TRACESTATE, &states[..], &bad_states[..]),
+            (TraceContext::BAGGAGE, &baggages[..], &bad_baggages[..]),
+        ];
+        for (name, good, bad) in all {
+            let texts = good.iter().map(|text| (text, true));
+            for (text, is_valid) in texts.chain(bad.iter().map(|text| (text, false))) {
+                let own = TraceContext::new(PARENT).unwrap();
+                let own = match name {
+                    TraceContext::BAGGAGE => own.baggage(*text),
+                    _ => own.tracestate(*text),
+                };
+                let expected: Vec<_> = [(TraceContext::TRACEPARENT, PARENT)]
+                    .into_iter()
+                    .chain(is_valid.then_some((name, *text)))
+                    .collect();
+                assert_eq!(own.iter().collect::<Vec<_>>(), expected);
+                let parent = Raw::from(Str::from(PARENT));
+                let meta = Raw::EMPTY_OBJECT.edited(&[
+                    (TraceContext::TRACEPARENT, Some(parent)),
+                    (name, Some(Raw::from(Str::from(*text)))),
+                ]);
+                assert_eq!(TraceContext::of(Some(&meta)), Some(own.clone()), "{name} {text:?}");
+            }
+        }
+    }
+
     #[test]
     fn a_trace_context_is_added_beside_other_members() {
-        let trace = TraceContext::new(PARENT).unwrap().baggage("user=\"x\"");
+        let trace = TraceContext::new(PARENT).unwrap().baggage("user=%22x%22");
         let meta = Raw::new(r#"{"a":1,"tracestate":"old"}"#).unwrap();
         let added = trace.added_to(Some(&meta));
         let expected =
-            alloc::format!(r#"{{"a":1,"traceparent":"{PARENT}","baggage":"user=\"x\""}}"#);
+            alloc::format!(r#"{{"a":1,"traceparent":"{PARENT}","baggage":"user=%22x%22"}}"#);
         assert_eq!(added.as_json(), expected);
         let received = TraceContext::of(Some(&added)).unwrap();
         assert_eq!(received, trace);
-        let all: alloc::vec::Vec<_> = received.iter().collect();
-        assert_eq!(all, [("traceparent", PARENT), ("baggage", "user=\"x\"")]);
+        let all: Vec<_> = received.iter().collect();
+        assert_eq!(all, [("traceparent", PARENT), ("baggage", "user=%22x%22")]);
         assert_eq!(received.parent_id(), Some("b7ad6b7169203331"));
         for (flags, is_sampled) in [("00", false), ("01", true), ("02", false), ("03", true)] {
             let parent = alloc::format!("{}{flags}", PARENT.trim_end_matches("01"));
