@@ -33,6 +33,15 @@ impl<'de> Deserialize<'de> for LenientNatural {
     }
 }
 
+/// A natural number that is only information. Any other value is read as absent.
+pub(super) struct LenientCount(pub(super) Option<u64>);
+
+impl<'de> Deserialize<'de> for LenientCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        borrowed_json(deserializer).map(|text| Self(natural(text)))
+    }
+}
+
 /// Returns the natural number that a literal denotes: `3`, and also `3.0`.
 fn natural(literal: &str) -> Option<u64> {
     if let Ok(number) = literal.parse() {

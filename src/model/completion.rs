@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::cache::LenientCount;
 use super::content::{borrowed_json, kind, parse};
-use super::integer::OptionalInteger;
 use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
@@ -223,8 +223,8 @@ record! {
     pub struct Completion<'a> {
         /// The values, at most 100.
         pub values: Vec<Text<'a>> = "values" as Proposals;
-        /// The total number of values, if known.
-        pub total: Option<u64> = "total" by OptionalInteger<u64>;
+        /// The total number of values, if known. Any number but a natural one is read as absent.
+        pub total: Option<u64> = "total" by LenientCount;
         /// Whether more values exist.
         pub has_more: Option<bool> = "hasMore";
     }

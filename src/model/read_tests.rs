@@ -63,6 +63,12 @@ fn an_integer_is_read_in_any_form() {
     let completion: Completion<'_> =
         serde_json::from_str(r#"{"values":[],"total":2.0}"#).expect("a completion");
     assert_eq!(completion.total, Some(2));
+    // A number that is only information does not cost the values.
+    for total in ["-1", "1.5", "\"7\"", "null"] {
+        let text = format!(r#"{{"values":["a"],"total":{total}}}"#);
+        let completion: Completion<'_> = serde_json::from_str(&text).expect("a completion");
+        assert_eq!((completion.values.len(), completion.total), (1, None), "{total}");
+    }
     let params: CreateMessageParams<'_> =
         serde_json::from_str(r#"{"messages":[],"maxTokens":-1e2}"#).expect("params");
     assert_eq!(params.max_tokens, -100);
