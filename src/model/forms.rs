@@ -35,6 +35,39 @@ impl<'a> ObjectSchema<'a> {
     pub fn new(properties: Map<'a, PrimitiveSchema<'a>>) -> Self {
         Self { properties, ..Self::default() }
     }
+
+    /// Returns an object with the default of each field that has one, for a form that is filled in beforehand
+    /// ([requested
+    /// schema](https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema)).
+    ///
+    /// ```
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::ObjectSchema;
+    ///
+    /// let form = r#"{"type":"object","properties":{
+    ///     "name":{"type":"string"},"level":{"type":"integer","default":3},"news":{"type":"boolean","default":true}}}"#;
+    /// let form = Raw::new(form)?;
+    /// let form: ObjectSchema<'_> = form.parse()?;
+    /// assert_eq!(form.defaults().as_json(), r#"{"level":3,"news":true}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn defaults(&self) -> Raw<'static> {
+        let default = |field: &PrimitiveSchema<'_>| match field {
+            PrimitiveSchema::String(field) => field.default.as_ref().and_then(written),
+            PrimitiveSchema::Number(field) => field.default.as_ref().and_then(written),
+            PrimitiveSchema::Boolean(field) => field.default.as_ref().and_then(written),
+            PrimitiveSchema::Array(field) => field.default.as_ref().and_then(written),
+            PrimitiveSchema::Unknown(field) => field.get("default").map(Raw::into_owned),
+        };
+        let fields = self.properties.iter();
+        let defaults = fields.filter_map(|(name, field)| Some((Text::from(name), default(field)?)));
+        written(&defaults.collect::<Map<'_, Raw<'static>>>()).unwrap_or(Raw::EMPTY_OBJECT)
+    }
+}
+
+/// Returns a value that always fits as JSON.
+fn written(value: &impl Serialize) -> Option<Raw<'static>> {
+    Raw::from_serialize(value).ok()
 }
 
 /// One field of a form.

@@ -6,8 +6,8 @@ use alloc::string::{String, ToString};
 use serde::Deserialize;
 
 use super::{
-    ArraySchema, Completion, CreateMessageParams, DetailedTask, StringSchema, Task, TaskMetadata,
-    Tool, ToolAnnotations,
+    ArraySchema, Completion, CreateMessageParams, DetailedTask, ObjectSchema, StringSchema, Task,
+    TaskMetadata, Tool, ToolAnnotations,
 };
 
 fn reason<T>(read: Result<T, serde_json::Error>) -> String {
@@ -87,4 +87,25 @@ fn an_integer_is_read_in_any_form() {
             format!("invalid value: floating point `{value}`, expected an integer in range");
         assert_eq!(reason(refused), expected);
     }
+}
+
+/// Proves M-ELIC-06: the values with which a form is filled in beforehand.
+#[test]
+fn a_form_knows_its_defaults() {
+    let fields = [
+        r#""text":{"type":"string","default":"a\"b"}"#,
+        r#""empty":{"type":"string"}"#,
+        r#""number":{"type":"number","default":1.50}"#,
+        r#""count":{"type":"integer","default":0}"#,
+        r#""flag":{"type":"boolean","default":false}"#,
+        r#""list":{"type":"array","items":{"enum":["a","b"]},"default":["b"]}"#,
+        r#""other":{"type":"colour","default":{"red":1}}"#,
+        r#""no":{"type":"colour"}"#,
+    ];
+    let form = format!(r#"{{"type":"object","properties":{{{}}}}}"#, fields.join(","));
+    let form: ObjectSchema<'_> = serde_json::from_str(&form).expect("a form");
+    let expected =
+        r#"{"text":"a\"b","number":1.5,"count":0,"flag":false,"list":["b"],"other":{"red":1}}"#;
+    assert_eq!(form.defaults().as_json(), expected);
+    assert_eq!(ObjectSchema::default().defaults().as_json(), "{}");
 }
