@@ -30,10 +30,12 @@ pub(crate) fn is_refusal(result: &str) -> bool {
         .is_some_and(|action| action == "decline" || action == "cancel")
 }
 
-/// Checks that content has all required fields, and that every known field is valid.
+/// Checks that content has all required fields, and that every known field is valid. A field that is `null` counts as
+/// absent.
 fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
+    let present = MemberTexts::of(content).filter(|(_, value)| *value != "null");
     let content: Ordered<Str<'_>, &str> =
-        MemberTexts::of(content).map(|(name, value)| (name.into_string(), value)).collect();
+        present.map(|(name, value)| (name.into_string(), value)).collect();
     let required = member(schema, "required").unwrap_or_default();
     for name in strings(required) {
         if !content.contains_key(&name) {
@@ -205,6 +207,8 @@ mod tests {
         let cases = [
             (r#"{"action":"accept","content":{"f":"x"}}"#, Some(schema), Ok(())),
             (r#"{"action":"accept","content":{"f":"x","g":[]}}"#, Some(schema), Ok(())),
+            (r#"{"action":"accept","content":{"f":"x","g":null}}"#, Some(schema), Ok(())),
+            (r#"{"action":"accept","content":{"f":null}}"#, Some(schema), missing),
             (r#"{"action":"accept","content":{}}"#, Some(schema), missing),
             (r#"{"action":"accept","content":null}"#, Some(schema), missing),
             (r#"{"action":"accept"}"#, Some(schema), missing),

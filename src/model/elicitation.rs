@@ -128,7 +128,8 @@ impl<'a> ElicitResult<'a> {
         Self { action: ElicitAction::Decline, content: None, meta: None }
     }
 
-    /// Returns the data of the form if the user accepted. Content that comes with any other action is ignored.
+    /// Returns the data of the form if the user accepted. Content that comes with any other action is ignored. Some
+    /// clients send `null` for a field that was left empty.
     pub fn filled_in(&self) -> Option<&Raw<'a>> {
         self.content.as_ref().filter(|_| self.action == ElicitAction::Accept)
     }

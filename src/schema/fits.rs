@@ -145,3 +145,6 @@ pub(crate) fn is_integral(literal: &str) -> bool {
     !literal.contains(['.', 'e', 'E'])
         || Number::from_literal(literal).is_some_and(|number| number.as_f64() % 1.0 == 0.0)
 }
+        // A field of a form that was left empty is `null` for some clients.
+        let is_absent = |value: &str| value == "null" && matches!(each, Shape::Answer { .. });
+        let mut values = MemberTexts::of(value).filter(|(_, value)| !is_absent(value));

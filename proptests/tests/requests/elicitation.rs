@@ -109,6 +109,55 @@ fn a_form_has_no_depth() {
     }
 }
 
+/// Proves L-ELIC-11: members that the kind of a field does not have are unknown members, before and after the `type`.
+#[test]
+fn members_of_other_kinds_of_fields_mean_nothing() {
+    let fields = [
+        r#"{"type":"integer","enum":[1,2,3]}"#,
+        r#"{"enum":[1,2,3],"type":"integer"}"#,
+        r#"{"type":"boolean","enum":[true]}"#,
+        r#"{"type":"number","oneOf":[{"const":1,"title":"One"}]}"#,
+        r#"{"format":"double","type":"number","items":1}"#,
+        r#"{"type":"string","minimum":"x","items":[]}"#,
+    ];
+    for (revision, field) in [WITH_FORMS, WITH_URLS]
+        .into_iter()
+        .flat_map(|revision| fields.map(|field| (revision, field)))
+    {
+        let params = form(field);
+        ClientSide::ready(revision).request(&elicit(&params));
+        let mut server = ServerSide::ready(revision);
+        ask(&mut server, &params).unwrap();
+        let sent = server.sent();
+        assert!(sent[0].ends_with(&format!(r#""properties":{{"f":{field}}}}}}}}}"#)), "{sent:?}");
+    }
+    let own = form(r#"{"enum":[1],"type":"string"}"#);
+    let (kind, _) = refused(&mut ClientSide::ready(WITH_URLS), &elicit(&own));
+    assert_eq!(kind, ViolationKind::InvalidParams);
+}
+
+/// A field that the user left empty can be `null`, as the official Python SDK has it.
+#[test]
+fn an_empty_field_counts_as_absent() {
+    let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}"#;
+    for (content, is_result) in [(r#"{"a":"x","b":null}"#, true), (r#"{"a":null,"b":1}"#, false)] {
+        let mut server = ServerSide::ready(WITH_FORMS);
+        ask(&mut server, form).unwrap();
+        server.sent();
+        let result = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"action":"accept","content":{content}}}}}"#
+        );
+        match outcome(server.receive(&result)) {
+            Outcome::Result(got) => {
+                assert!(is_result, "{content}");
+                let got = got.parse::<ElicitResult<'_>>().unwrap();
+                assert_eq!(got.filled_in().unwrap().as_json(), content);
+            }
+            other => assert!(!is_result, "{content}: {other:?}"),
+        }
+    }
+}
+
 /// Proves L-ELIC-04: the three actions of the schema, and no other, on both sides.
 #[test]
 fn a_user_accepts_declines_or_cancels() {
