@@ -171,6 +171,7 @@ macro_rules! block_kind {
                 required_names::<COUNT>($Type::RECORD)
             },
         )
+        .with($Type::RECORD)
     };
 }
 

@@ -377,11 +377,11 @@ static FIELD: Record = {
     const KINDS: Kinds = Kinds {
         tag: "type",
         kinds: &[
-            Kind::of("string", &[]),
-            Kind::of("number", &[]),
-            Kind::of("integer", &[]),
-            Kind::of("boolean", &[]),
-            Kind::of("array", &["items"]).since(Revision::V2025_11_25),
+            Kind::of("string", &[]).with(StringSchema::RECORD),
+            Kind::of("number", &[]).with(NumberSchema::RECORD),
+            Kind::of("integer", &[]).with(NumberSchema::RECORD),
+            Kind::of("boolean", &[]).with(BooleanSchema::RECORD),
+            Kind::of("array", &["items"]).since(Revision::V2025_11_25).with(ArraySchema::RECORD),
         ],
         default: None,
         open: false,

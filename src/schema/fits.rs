@@ -47,7 +47,14 @@ impl Comparison {
             if is_absent || !(is_plain || field.is_in(self.revision, sight.kind())) {
                 continue;
             }
-            self.value(field.shape, value).map_err(|misfit| misfit.inside(field.name))?;
+            let needs = self.needs;
+            if let Err(misfit) = self.value(field.shape, value) {
+                if self.is_foreign(record, index, object) {
+                    self.needs = needs;
+                    continue;
+                }
+                return Err(misfit.inside(field.name));
+            }
             sight.see(index);
             if is_plain {
                 continue;
@@ -62,6 +69,17 @@ impl Comparison {
         let needs = sight.end(self.revision, Strictness::Tolerant)?;
         self.needs = self.needs.or(needs);
         Ok(())
+    }
+
+    /// Whether the kind of the object does not have the field with this index. The tag may follow the field.
+    #[cold]
+    fn is_foreign(&self, record: &'static Record, index: usize, object: &Object<'_, '_>) -> bool {
+        let Some(kinds) = &record.kinds else { return false };
+        let mut sight = Sight::of(record);
+        let tag = object.members().find(|(key, _)| *key == *kinds.tag).map(|(_, value)| value);
+        let Some(tag) = tag.and_then(Str::from_literal) else { return false };
+        let is_known = sight.tag(self.revision, Strictness::Tolerant, |name| tag == *name);
+        is_known.is_ok() && sight.is_foreign(index)
     }
 
     #[inline(always)]
@@ -133,8 +151,11 @@ impl Comparison {
         if !value.starts_with('{') {
             return Err(Misfit::new(Problem::WrongType));
         }
+        // A field of a form that was left empty is `null` for some clients.
+        let is_absent = |value: &str| value == "null" && matches!(each, Shape::Answer { .. });
+        let mut values = MemberTexts::of(value).filter(|(_, value)| !is_absent(value));
         // Keys are chosen by the peer, so errors do not repeat them.
-        MemberTexts::of(value).try_for_each(|(_, value)| {
+        values.try_for_each(|(_, value)| {
             self.value(*each, value).map_err(|misfit| misfit.in_entry("*"))
         })
     }
@@ -145,6 +166,3 @@ pub(crate) fn is_integral(literal: &str) -> bool {
     !literal.contains(['.', 'e', 'E'])
         || Number::from_literal(literal).is_some_and(|number| number.as_f64() % 1.0 == 0.0)
 }
-        // A field of a form that was left empty is `null` for some clients.
-        let is_absent = |value: &str| value == "null" && matches!(each, Shape::Answer { .. });
-        let mut values = MemberTexts::of(value).filter(|(_, value)| !is_absent(value));

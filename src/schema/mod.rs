@@ -17,6 +17,7 @@ mod encode_error;
 mod exact;
 mod fits;
 mod item_list;
+mod kinds;
 pub(crate) mod merge;
 mod message;
 mod misfit;

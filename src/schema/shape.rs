@@ -4,6 +4,8 @@
 //! does not have, so that the output fits the schema of the revision. [`fits`](super::fits) compares received values
 //! with it, more tolerantly.
 
+pub(crate) use super::kinds::{Kind, Kinds};
+use super::kinds::{foreign_to, required_by};
 use crate::capability::Capability;
 use crate::json::label::{Label, Mark};
 use crate::version::{Revision, RevisionSet};
@@ -114,6 +116,8 @@ pub(crate) struct Record {
     pub(crate) kinds: Option<Kinds>,
     /// The required fields of the first eight kinds, one bit each.
     kinds_required: [u64; 8],
+    /// The fields that the first eight kinds do not have, because they belong to other kinds, one bit each.
+    foreign: [u64; 8],
     /// Exactly one of these members must be present. Empty if there is no such rule.
     pub(crate) either: &'static [&'static str],
 }
@@ -145,28 +149,6 @@ pub(crate) enum Presence {
     Essential,
 }
 
-/// The kinds of an object, distinguished by the string in one of its members.
-#[derive(Debug)]
-pub(crate) struct Kinds {
-    pub(crate) tag: &'static str,
-    pub(crate) kinds: &'static [Kind],
-    /// The kind of an object without the tag.
-    pub(crate) default: Option<&'static str>,
-    /// Whether a peer may send other values, which later revisions may define.
-    pub(crate) open: bool,
-}
-
-/// One kind of object.
-#[derive(Debug)]
-pub(crate) struct Kind {
-    pub(crate) name: &'static str,
-    pub(crate) revisions: RevisionSet,
-    /// The required members of the kind.
-    pub(crate) required: &'static [&'static str],
-    /// The capability that the peer must have declared for the kind to be sent.
-    pub(crate) gate: Option<Capability>,
-}
-
 impl Record {
     /// Creates a table with these members, without kinds.
     pub(crate) const fn of(fields: &'static [Field]) -> Self {
@@ -194,11 +176,11 @@ impl Record {
             }
             (index, rest) = (index + 1, behind);
         }
-        let kinds_required = match &kinds {
-            Some(kinds) => required_by(kinds.kinds, fields),
-            None => [0; 8],
+        let (kinds_required, foreign) = match &kinds {
+            Some(kinds) => (required_by(kinds.kinds, fields), foreign_to(kinds, fields)),
+            None => ([0; 8], [0; 8]),
         };
-        Self { fields, required, plain, tag, kinds, kinds_required, either }
+        Self { fields, required, plain, tag, kinds, kinds_required, foreign, either }
     }
 
     /// Returns the number of required members.
@@ -236,6 +218,24 @@ impl Record {
         self.kinds_required.get(index).copied().unwrap_or(u64::MAX)
     }
 
+    /// Returns the fields that the kind with this index does not have, because they belong to other kinds, one bit
+    /// each.
+    #[inline]
+    pub(super) fn foreign_to(&self, index: usize) -> u64 {
+        self.foreign.get(index).copied().unwrap_or_default()
+    }
+
+    /// Returns the fields that belong to some kind but not to all objects, one bit each. An object of an unknown kind
+    /// may have such members with another meaning.
+    pub(super) fn of_kinds(&self) -> u64 {
+        let kinds = self.kinds.as_ref().map_or(&[][..], |kinds| kinds.kinds);
+        if kinds.iter().all(|kind| kind.record.is_none()) {
+            return 0;
+        }
+        self.fields.iter().enumerate().fold(0, |bits, (index, _)| bits | 1 << index)
+            & !self.tag.map_or(0, |tag| 1 << tag)
+    }
+
     /// Whether the revision has the field with this index in objects of every kind and without a capability. Such a
     /// field needs no check but that of its value.
     #[inline]
@@ -249,34 +249,6 @@ impl Record {
         let index = self.fields.iter().position(|field| field.label.is(key, mark))?;
         Some((index, self.fields.get(index)?))
     }
-}
-
-/// Returns the required fields of the first kinds, one bit each. A name without a field sets all bits, which no
-/// object satisfies.
-const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
-    let mut each = [0; 8];
-    let (mut rest, mut kinds): (&mut [u64], _) = (&mut each, kinds);
-    while let ([bits, behind @ ..], [kind, later @ ..]) = (rest, kinds) {
-        let mut names = kind.required;
-        while let [name, others @ ..] = names {
-            *bits |= bit_of(name, fields);
-            names = others;
-        }
-        (rest, kinds) = (behind, later);
-    }
-    each
-}
-
-/// Returns the bit of the field with this name, or all bits if there is none.
-const fn bit_of(name: &str, fields: &[Field]) -> u64 {
-    let (mut bit, mut rest) = (1, fields);
-    while let [field, behind @ ..] = rest {
-        if is_same(field.name, name) {
-            return bit;
-        }
-        (bit, rest) = (bit << 1, behind);
-    }
-    u64::MAX
 }
 
 /// Sets a bit for each revision of a set.
@@ -368,23 +340,6 @@ impl Field {
             }
             _ => self.revisions.contains(revision),
         }
-    }
-}
-
-impl Kind {
-    /// Creates a kind with these required members.
-    pub(crate) const fn of(name: &'static str, required: &'static [&'static str]) -> Self {
-        Self { name, revisions: RevisionSet::ALL, required, gate: None }
-    }
-
-    /// Returns the definition restricted to this revision and later ones.
-    pub(crate) const fn since(self, revision: Revision) -> Self {
-        Self { revisions: RevisionSet::since(revision), ..self }
-    }
-
-    /// Returns the definition, sent only if the peer has declared this capability.
-    pub(crate) const fn gated(self, capability: Capability) -> Self {
-        Self { gate: Some(capability), ..self }
     }
 }
 

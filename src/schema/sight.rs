@@ -18,6 +18,8 @@ pub(super) struct Sight {
     kind: Option<&'static Kind>,
     /// The required fields of the kind, one bit each.
     kind_required: u64,
+    /// The fields that the kind does not have, one bit each. They count as unknown.
+    foreign: u64,
 }
 
 /// The strictness of the comparison, which depends on the origin of the value.
@@ -31,7 +33,7 @@ pub(super) enum Strictness {
 
 impl Sight {
     pub(super) const fn of(record: &'static Record) -> Self {
-        Self { record, seen: 0, next: 0, kind: None, kind_required: 0 }
+        Self { record, seen: 0, next: 0, kind: None, kind_required: 0, foreign: 0 }
     }
 
     pub(super) const fn record(&self) -> &'static Record {
@@ -46,10 +48,16 @@ impl Sight {
         match self.record.fields.get(index) {
             Some(field) if field.label.is(key, Mark::of(key)) => {
                 self.next = index + 1;
-                Some((index, field))
+                self.own(index, field)
             }
             _ => self.other_field(key),
         }
+    }
+
+    /// Returns a field, unless the kind does not have it.
+    #[inline(always)]
+    const fn own(&self, index: usize, field: &'static Field) -> Option<(usize, &'static Field)> {
+        if self.foreign >> index & 1 == 0 { Some((index, field)) } else { None }
     }
 
     /// The same as `field`, for a field other than the expected one.
@@ -61,7 +69,7 @@ impl Sight {
         let later = || Some(self.next + behind.iter().position(is_it)?);
         let index = later().or_else(|| before.iter().position(is_it))?;
         self.next = index + 1;
-        Some((index, self.record.fields.get(index)?))
+        self.own(index, self.record.fields.get(index)?)
     }
 
     /// The same as `field`, for a key that was read.
@@ -75,7 +83,8 @@ impl Sight {
 
     #[cold]
     fn escaped(&self, key: Name<'_>) -> Option<(usize, &'static Field)> {
-        self.record.fields.iter().enumerate().find(|(_, field)| key == field.name)
+        let mut fields = self.record.fields.iter().enumerate();
+        fields.find(|(index, field)| self.own(*index, field).is_some() && key == field.name)
     }
 
     /// Returns the next field, its index and the text behind its colon, if the JSON text begins with the name of this
@@ -88,8 +97,14 @@ impl Sight {
         let index = self.next;
         let field = self.record.fields.get(index)?;
         let value = field.label.behind(text)?;
+        self.own(index, field)?;
         self.next = index + 1;
         Some((index, field, value))
+    }
+
+    /// Whether the field with this index counts as unknown.
+    pub(super) const fn is_foreign(&self, index: usize) -> bool {
+        self.foreign >> index & 1 != 0
     }
 
     pub(super) const fn kind(&self) -> Option<&'static Kind> {
@@ -112,6 +127,7 @@ impl Sight {
         let index = kinds.kinds.iter().position(|kind| is_it(kind.name));
         self.kind = index.and_then(|index| kinds.kinds.get(index));
         self.kind_required = index.map_or(0, |index| self.record.required_by_kind(index));
+        self.foreign = index.map_or(0, |index| self.record.foreign_to(index));
         let problem = match self.kind {
             Some(kind) if kind.revisions.contains(revision) => return Ok(()),
             Some(_) => Problem::NotInRevision,
@@ -119,6 +135,7 @@ impl Sight {
         };
         if strictness == Strictness::Tolerant && kinds.open {
             (self.kind, self.kind_required) = (None, 0);
+            self.foreign = self.record.of_kinds();
             return Ok(());
         }
         Err(Misfit::at(kinds.tag, problem))
