@@ -102,7 +102,8 @@ impl CallOptions {
     }
 
     /// Restricts the capabilities that this side declares for this call to a subset of its own. Only in the modern
-    /// era. Extensions are declared as always.
+    /// era. Extensions are declared as always. A member includes the capability that it belongs to, and elicitation
+    /// without a mode means elicitation by forms.
     pub const fn capabilities(mut self, capabilities: CapabilitySet) -> Self {
         self.capabilities = Some(capabilities);
         self

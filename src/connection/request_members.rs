@@ -35,7 +35,7 @@ impl<'i> RequestStamp<'i> {
         let text = match again.narrowed {
             None => Cow::Borrowed(&*own.request),
             Some(narrowed) => {
-                let mut object = declaration(narrowed.and(own.offered));
+                let mut object = declaration(narrowed.narrow(own.offered));
                 if !own.declared_extensions.is_empty() {
                     object = with_extensions(&object, &own.declared_extensions);
                 }

@@ -25,7 +25,7 @@ pub(super) fn may_be_required(
     narrowed: Option<CapabilitySet>,
 ) -> bool {
     let Some(negotiated) = session.negotiated else { return false };
-    let ours = narrowed.map_or(negotiated.ours, |narrowed| negotiated.ours.and(narrowed));
+    let ours = narrowed.map_or(negotiated.ours, |narrowed| narrowed.narrow(negotiated.ours));
     let rule = wanted.kind.rule();
     let is_input = rule.is_input_request();
     let offered = rule.gate(Sender::Server).is_none_or(|gate| ours.contains(gate));

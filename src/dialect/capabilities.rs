@@ -12,11 +12,32 @@ impl CapabilitySet {
     pub(crate) fn known_to(self, revision: Revision) -> Self {
         let known: Self =
             self.iter().filter(|capability| capability.revisions().contains(revision)).collect();
-        let modes = [Capability::ElicitationForm, Capability::ElicitationUrl];
-        if modes.into_iter().any(|mode| known.contains(mode)) {
-            return known;
+        if known.has_elicitation_mode() { known } else { known.without(Capability::Elicitation) }
+    }
+
+    /// Returns the part of the declared capabilities that a call declares with this set.
+    ///
+    /// A member declares the capability that it belongs to, and elicitation without a mode means form. So the written
+    /// declaration and this set say the same.
+    pub(crate) fn narrow(self, declared: Self) -> Self {
+        let mut set = self;
+        let parent = |member: Capability| {
+            let (parent, _) = member.path().split_once('.')?;
+            let is_it = |one: &&Capability| one.owner() == member.owner() && one.path() == parent;
+            Capability::ALL.iter().find(is_it)
+        };
+        for parent in self.iter().filter_map(parent) {
+            set = set.with(*parent);
         }
-        known.without(Capability::Elicitation)
+        if set.contains(Capability::Elicitation) && !set.has_elicitation_mode() {
+            set = set.with(Capability::ElicitationForm);
+        }
+        let set = set.and(declared);
+        if set.has_elicitation_mode() { set } else { set.without(Capability::Elicitation) }
+    }
+
+    const fn has_elicitation_mode(self) -> bool {
+        self.contains(Capability::ElicitationForm) || self.contains(Capability::ElicitationUrl)
     }
 
     /// Reads the `capabilities` of a handshake, JSON that has been scanned.
@@ -41,9 +62,7 @@ impl CapabilitySet {
             }
         }
         // An elicitation capability without modes means form.
-        let modes =
-            set.contains(Capability::ElicitationForm) || set.contains(Capability::ElicitationUrl);
-        if set.contains(Capability::Elicitation) && !modes {
+        if set.contains(Capability::Elicitation) && !set.has_elicitation_mode() {
             set = set.with(Capability::ElicitationForm);
         }
         Some(set)

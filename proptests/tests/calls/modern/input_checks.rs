@@ -161,6 +161,13 @@ fn only_input_that_the_call_declared_may_be_required() {
         (CapabilitySet::NONE.with(Capability::Sampling), TOOLS, false),
         (CapabilitySet::NONE.with(Capability::Sampling), SAMPLE, true),
         (CapabilitySet::NONE.with(Capability::Roots), ROOTS, true),
+        (CapabilitySet::NONE.with(Capability::SamplingTools), TOOLS, true),
+        (CapabilitySet::NONE.with(Capability::SamplingTools), SAMPLE, true),
+        (CapabilitySet::NONE.with(Capability::Elicitation), FORM, true),
+        (CapabilitySet::NONE.with(Capability::Elicitation), URL, false),
+        (CapabilitySet::NONE.with(Capability::ElicitationForm), FORM, true),
+        (CapabilitySet::NONE.with(Capability::ElicitationUrl), FORM, false),
+        (CapabilitySet::NONE.with(Capability::ElicitationUrl), URL, true),
     ] {
         let mut side = super::kit::connected();
         let options = CallOptions::new().capabilities(set);
