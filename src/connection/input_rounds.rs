@@ -79,7 +79,7 @@ impl Rounds {
             return None;
         }
         read.state = state.map(String::from);
-        let requests = member(result, "inputRequests");
+        let requests = member(result, "inputRequests").filter(|requests| *requests != "null");
         if requests.is_some_and(|requests| !requests.starts_with('{')) {
             return None;
         }

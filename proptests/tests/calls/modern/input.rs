@@ -240,11 +240,11 @@ fn with_nothing_to_gather_the_call_is_made_again_after_a_while() {
     let pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
     for (id, pause) in (2..).zip(pauses) {
         let state = format!("\"{id}\"");
-        // An empty object contains no input requests either.
-        let members = if id % 2 == 0 {
-            format!(r#""requestState":{state}"#)
-        } else {
-            format!(r#""inputRequests":{{}},"requestState":{state}"#)
+        // An empty object and `null` contain no input requests either.
+        let members = match id % 3 {
+            0 => format!(r#""requestState":{state}"#),
+            1 => format!(r#""inputRequests":{{}},"requestState":{state}"#),
+            _ => format!(r#""inputRequests":null,"requestState":{state}"#),
         };
         assert_eq!(side.receive(&interim(id, &members)), None);
         assert_eq!(

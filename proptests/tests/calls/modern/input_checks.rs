@@ -23,7 +23,7 @@ fn a_malformed_request_for_input_ends_the_call() {
         r#""requestState":7"#.to_owned(),
         r#""requestState":{}"#.to_owned(),
         r#""inputRequests":[]"#.to_owned(),
-        r#""inputRequests":null,"requestState":"s""#.to_owned(),
+        r#""inputRequests":null"#.to_owned(),
         r#""inputRequests":"x","requestState":"s""#.to_owned(),
         format!(r#""inputRequests":{{{good}}},"requestState":null"#),
     ];
