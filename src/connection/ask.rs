@@ -359,8 +359,10 @@ impl<C: Recycle> Messages<C> {
         };
         let (kind, route) = (asked.kind, asked.route);
         let task = self.session.task_member(kind, asked.task.as_deref())?;
-        // The params already contain the progress token.
-        let added = AddedMembers { task: task.as_deref(), ..AddedMembers::default() };
+        // The token replaces the one that was written when the request was queued.
+        let wants_progress = asked.progress.is_wanted();
+        let added =
+            AddedMembers { wants_progress, task: task.as_deref(), ..AddedMembers::default() };
         let params = params.map(Raw::trusted);
         let mut answer_context = AnswerContext::default();
         let known = &self.elicitations;
@@ -412,7 +414,7 @@ pub(super) fn write_call(
     let token = added.wants_progress.then(|| token.format(id));
     let mut members = [("", ""); 3];
     let mut count = 0;
-    let all = [("progressToken", token), (key::LEVEL, level), (RELATED, added.related)];
+    let all = [(key::PROGRESS, token), (key::LEVEL, level), (RELATED, added.related)];
     for (slot, (name, value)) in
         members.iter_mut().zip(all.into_iter().filter_map(|(name, value)| Some((name, value?))))
     {

@@ -25,8 +25,10 @@ pub(crate) mod key {
     pub(crate) const LEVEL: &str = "io.modelcontextprotocol/logLevel";
     pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
+    pub(crate) const PROGRESS: &str = "progressToken";
+
     /// The keys of requests.
-    pub(crate) const OF_REQUESTS: &[&str] = &[VERSION, CAPABILITIES, CLIENT, LEVEL];
+    pub(crate) const OF_REQUESTS: &[&str] = &[VERSION, CAPABILITIES, CLIENT, LEVEL, PROGRESS];
     /// The keys of results.
     pub(crate) const OF_RESULTS: &[&str] = &[SERVER, SUBSCRIPTION];
     /// The key of every message that belongs to a task of a session.
@@ -64,8 +66,8 @@ fn member_of<'r>(object: &'r str, name: &str) -> Option<Implementation<'r>> {
 /// Returns the metadata of a request for forwarding to another peer, without the members that belong to one
 /// connection. `None` if no member is left.
 pub(crate) fn meta_to_pass_on(meta: &Raw<'_>) -> Option<Raw<'static>> {
-    let of_the_connection = [key::OF_REQUESTS, key::OF_TASKS, &["progressToken"]].concat();
-    let left_out: Vec<_> = of_the_connection.into_iter().map(|key| (key, None)).collect();
+    let of_the_connection = key::OF_REQUESTS.iter().chain(key::OF_TASKS);
+    let left_out: Vec<_> = of_the_connection.map(|key| (*key, None)).collect();
     Some(meta.edited(&left_out)).filter(|meta| meta.members().next().is_some())
 }
 

@@ -8,11 +8,11 @@ use mcp_sansio::error::{CancelError, ViolationKind};
 use mcp_sansio::event::{Expiry, UnmatchedCause};
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{CallOptions, Cause, ClientEvent, Frames, Framing, Outbox, Outcome};
-use mcp_sansio_proptests::{ClientSide, payload};
+use mcp_sansio_proptests::{ClientSide, config, payload};
 
 use super::kit::{
-    absorb, asked, asked_with, begun, cancelled, complete, connected, connected_with, ended, error,
-    is_alive, modern, only, result, timed_out, violation,
+    SESSION, absorb, asked, asked_with, begun, cancelled, complete, connected, connected_with,
+    ended, error, is_alive, modern, only, result, timed_out, violation,
 };
 
 fn call(side: &mut ClientSide, method: &str, options: CallOptions) -> mcp_sansio::CallId {
@@ -84,7 +84,37 @@ fn the_applications_meta_stays_and_the_machines_is_its_own() {
         if progress {
             assert_eq!(meta["progressToken"], 2);
             assert_eq!(sent[0].matches("progressToken").count(), 1);
+        } else {
+            assert_eq!(meta.get("progressToken"), None, "a token of the application");
         }
+    }
+}
+
+/// A call that is made before the era is known has the token of the machine in both eras, and once.
+///
+/// Proves M-PROG-01, L-PROG-01.
+#[test]
+fn a_call_that_waits_for_the_era_keeps_its_progress_token() {
+    let params = mcp_sansio::json::Raw::new(r#"{"name":"n","_meta":{"a/b":1}}"#).unwrap();
+    for is_modern in [true, false] {
+        let mut side = begun(config::client_of_both_eras());
+        let (options, now) = (CallOptions::new().progress(), side.now);
+        side.client.call_method("tools/call", &params, options, now, &mut side.out).unwrap();
+        side.sent();
+        if is_modern {
+            absorb(side.receive(&result(1, super::kit::DISCOVERY)));
+        } else {
+            side.receive(&error(1, -32601, ""));
+            side.sent();
+            absorb(side.receive(&result(3, SESSION)));
+        }
+        let sent = side.sent();
+        let sent = sent.last().unwrap();
+        assert!(sent.contains(r#""_meta":{"progressToken":2,"#), "{sent}");
+        assert!(
+            sent.contains(r#""a/b":1"#) && sent.matches("progressToken").count() == 1,
+            "{sent}"
+        );
     }
 }
 
@@ -483,7 +513,7 @@ fn a_refused_version_without_another_is_the_outcome() {
         r#","data":{"supported":["2025-11-25"]}"#,
         r#","data":{"supported":["2099-01-01"]}"#,
     ] {
-        let mut side = connected_with(mcp_sansio_proptests::config::client_of_both_eras());
+        let mut side = connected_with(config::client_of_both_eras());
         let call = side.call("tools/call");
         side.sent();
         let outcome = ended(side.receive(&error(2, -32022, data)));
