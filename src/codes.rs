@@ -284,9 +284,10 @@ violations! {
         "too many bytes are kept for this connection (Limits::connection_bytes)";
     /// A request that arrived after the shutdown of the connection began.
     ShuttingDown, INTERNAL, "the connection is shutting down";
-    /// The response of this side to `initialize` is longer than
-    /// [`Limits::outbox_bytes`](crate::Limits::outbox_bytes): the configuration is at fault.
-    AnswerTooLong, INTERNAL, "the answer is too long to be sent";
+    /// The response of this side to `initialize` or `server/discover` cannot be written: it is longer than
+    /// [`Limits::outbox_bytes`](crate::Limits::outbox_bytes), or the revision does not allow a value in it. The
+    /// configuration is at fault.
+    AnswerTooLong, INTERNAL, "the description of the server is invalid, or too long to be sent";
     /// A cancellation that names no request.
     MalformedCancellation, None, "malformed cancellation";
     /// A progress notification without a token or a number.

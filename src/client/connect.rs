@@ -56,11 +56,8 @@ impl Client {
                     // right.
                     self.probe(revision, now, out)?;
                 }
-                self.connection
-                    .dispatcher
-                    .messages_mut()
-                    .session
-                    .identify(self.config.identity(revision));
+                let identity = self.config.identity(revision)?;
+                self.connection.dispatcher.messages_mut().session.identify(Some(identity));
                 self.connection.dispatcher.messages_mut().lifecycle.step(Step::Begin);
                 self.go(revision, None, now, out);
                 self.announced = Some(self.settle(basis));
@@ -120,8 +117,9 @@ impl Client {
         now: Instant,
         out: &mut dyn Outboxes,
     ) -> Result<(), EncodeError> {
+        let identity = self.config.identity(revision)?;
         let before = self.connection.dispatcher.messages().session.identity().cloned();
-        self.connection.dispatcher.messages_mut().session.identify(self.config.identity(revision));
+        self.connection.dispatcher.messages_mut().session.identify(Some(identity));
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
         let (opening, messages) = dispatcher.serving.calls.opening();
         if let Err(error) = opening.probe(messages, cx, revision) {
@@ -288,27 +286,33 @@ impl Client {
         let sent = match next {
             Move::Probe(revision) => self.probe(revision, now, out),
             Move::Initialize(offer) => self.initialize(offer, now, out),
-            Move::Go(revision, basis) => {
-                self.connection
-                    .dispatcher
-                    .messages_mut()
-                    .session
-                    .identify(self.config.identity(revision));
-                let late = self.negotiation.late_capabilities();
-                self.go(revision, late.map(|late| late.known_to(revision)), now, out);
-                if let Some(result) = self.server.as_deref() {
-                    let declared = member(result.as_json(), "capabilities").unwrap_or("{}");
-                    let messages = self.connection.dispatcher.messages_mut();
-                    messages.session.declared_by_server(declared);
-                }
-                self.announced = Some(basis);
-                self.basis = Some(basis);
-                self.connection.dispatcher.set_news();
-                Ok(())
-            }
+            Move::Go(revision, basis) => self.go_on(revision, basis, now, out),
             Move::Fail(failing) => return Err(failing),
         };
         sent.map_err(|_| Failing::AsItIs)
+    }
+
+    /// Continues in the modern era, after the negotiation has found it.
+    fn go_on(
+        &mut self,
+        revision: Revision,
+        basis: NegotiationBasis,
+        now: Instant,
+        out: &mut dyn Outboxes,
+    ) -> Result<(), EncodeError> {
+        let identity = self.config.identity(revision)?;
+        self.connection.dispatcher.messages_mut().session.identify(Some(identity));
+        let late = self.negotiation.late_capabilities();
+        self.go(revision, late.map(|late| late.known_to(revision)), now, out);
+        if let Some(result) = self.server.as_deref() {
+            let declared = member(result.as_json(), "capabilities").unwrap_or("{}");
+            let messages = self.connection.dispatcher.messages_mut();
+            messages.session.declared_by_server(declared);
+        }
+        self.announced = Some(basis);
+        self.basis = Some(basis);
+        self.connection.dispatcher.set_news();
+        Ok(())
     }
 
     fn initialize_ended<'f>(
@@ -483,15 +487,13 @@ impl Client {
 }
 
 impl ClientConfig {
-    /// The part of the configuration that the negotiation depends on.
-    pub(super) fn abilities(&self) -> Abilities {
-        let Self { revisions, offer, known, probe, .. } = *self;
-        Abilities { spoken: revisions, offer, known, probe }
-    }
-
     /// The identity that the client sends in every modern request.
-    fn identity(&self, revision: Revision) -> Option<Identity> {
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] if it cannot be written. [`Client::connect`] fails then, so that later calls cannot.
+    fn identity(&self, revision: Revision) -> Result<Identity, EncodeError> {
         let info = self.identify.then_some(&self.info);
-        Some(Identity::of_client(revision, info, &self.capabilities))
+        Identity::of_client(revision, info, &self.capabilities)
     }
 }

@@ -25,7 +25,9 @@ pub enum ConnectError {
          the client speaks (ClientConfig::offer)"
     )]
     NoRevision,
-    /// The request could not be written.
+    /// The request could not be written: for example, the revision does not allow a value of
+    /// [`ClientConfig::info`](crate::ClientConfig::info) or
+    /// [`capabilities`](crate::ClientConfig::capabilities).
     #[error("the first request could not be written: {0}")]
     Encode(#[from] EncodeError),
 }

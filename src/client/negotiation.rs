@@ -5,6 +5,7 @@
 
 use crate::capability::CapabilitySet;
 use crate::codes::ErrorCode;
+use crate::config::ClientConfig;
 use crate::version::{Era, Revision, RevisionSet};
 
 /// The next step of the negotiation.
@@ -111,6 +112,14 @@ pub(super) struct Abilities {
     pub(super) known: Option<Revision>,
     /// Whether to probe although the client speaks only one era.
     pub(super) probe: bool,
+}
+
+impl ClientConfig {
+    /// The part of the configuration that the negotiation depends on.
+    pub(super) fn abilities(&self) -> Abilities {
+        let Self { revisions, offer, known, probe, .. } = *self;
+        Abilities { spoken: revisions, offer, known, probe }
+    }
 }
 
 impl Abilities {

@@ -9,7 +9,7 @@ use crate::json;
 use crate::json::{Raw, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
 use crate::schema::shape::{Form, Record};
-use crate::schema::{Additions, Empty, Payload, PayloadWriter, Writer};
+use crate::schema::{Additions, Empty, EncodeError, Payload, PayloadWriter, Writer};
 use crate::version::Revision;
 
 /// The keys of `_meta` that are reserved for the machine in the modern revisions
@@ -98,19 +98,25 @@ impl Identity {
         hints: CacheHints,
         extensions: Vec<String>,
     ) -> Self {
-        let info = info.map_or_else(String::new, |info| {
-            member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_MODERN)
+        // Results need no info, and an invalid one would make them invalid.
+        let info = info.and_then(|info| {
+            member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_MODERN).ok()
         });
+        let info = info.unwrap_or_default();
         let offered = offered.known_to(Revision::LATEST_MODERN);
         Self { info, offered, hints, extensions, ..Self::default() }
     }
 
     /// Creates the identity of a client. The info is optional.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] if the revision does not allow the info or the capabilities. The configuration is at fault.
     pub(crate) fn of_client(
         revision: Revision,
         info: Option<&Implementation<'_>>,
         capabilities: &ClientCapabilities<'_>,
-    ) -> Self {
+    ) -> Result<Self, EncodeError> {
         let extensions = capabilities.extensions.iter().flat_map(Map::iter);
         let extensions = extensions.map(|(name, _)| String::from(name)).collect();
         let mut text = String::from("\"");
@@ -120,17 +126,18 @@ impl Identity {
         text.push('"');
         if let Some(info) = info {
             text.push(',');
-            text.push_str(&member(key::CLIENT, info, Implementation::RECORD, revision));
+            text.push_str(&member(key::CLIENT, info, Implementation::RECORD, revision)?);
         }
         let offered = CapabilitySet::from(capabilities).known_to(revision);
         let record = ClientCapabilities::RECORD;
-        let declared = member(key::CAPABILITIES, capabilities, record, revision);
+        let declared = member(key::CAPABILITIES, capabilities, record, revision)?;
         let mut request = text.clone();
         request.push(',');
         request.push_str(&declared);
         let object = declared.split_once(':').map_or("", |(_, object)| object);
         let declared_extensions = json::member(object, "extensions").unwrap_or_default().into();
-        Self { info: text, request, offered, extensions, declared_extensions, ..Self::default() }
+        let info = text;
+        Ok(Self { info, request, offered, extensions, declared_extensions, ..Self::default() })
     }
 
     /// Sets whether the first era that a connection is used in is its only era.
@@ -145,17 +152,20 @@ impl Identity {
     }
 }
 
-/// Returns a member as text. A value that cannot be written becomes `{}`.
-fn member(name: &str, value: &dyn Payload, record: &'static Record, revision: Revision) -> String {
+/// Returns a member as text.
+fn member(
+    name: &str,
+    value: &dyn Payload,
+    record: &'static Record,
+    revision: Revision,
+) -> Result<String, EncodeError> {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
+    writer.push(b"\"")?;
+    writer.push(name.as_bytes())?;
     let form = Some(Form { record, revision });
-    let payload = PayloadWriter::new(&mut writer, ":", Empty::Braces, &Additions::NONE, form);
-    let written = value.write(payload);
-    let text = String::from_utf8(buffer).ok().filter(|_| written.is_ok());
-    let mut member = String::from("\"");
-    member.push_str(name);
-    member.push('"');
-    member.push_str(text.as_deref().unwrap_or(":{}"));
-    member
+    let payload = PayloadWriter::new(&mut writer, "\":", Empty::Braces, &Additions::NONE, form);
+    value.write(payload)?;
+    // Writers write whole strings, so the text is always UTF-8.
+    String::from_utf8(buffer).map_err(|_| EncodeError::Payload)
 }

@@ -3,6 +3,7 @@
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{ConnectError, NotAllowed};
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{CallError, CallOptions, ClientEvent, Outcome, Phase, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, config, payload};
 
@@ -296,6 +297,23 @@ fn nothing_of_the_stateless_era_is_sent_in_a_session() {
     side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap();
     let plain = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"n","_meta":{"progressToken":5}}}"#;
     assert_eq!(side.sent(), [plain]);
+}
+
+/// A configuration that the revision cannot express is an error of the caller, in each era. Nothing is sent.
+#[test]
+fn a_client_that_cannot_be_described_does_not_connect() {
+    let extension = mcp_sansio::json::Raw::new("true").unwrap();
+    for mut config in [modern(), config::client_of_both_eras()] {
+        config.capabilities =
+            config.capabilities.with_extension("com.example/x", extension.clone());
+        let mut side = ClientSide::with(config);
+        let connected = side.client.connect(side.now, &mut side.out);
+        let Err(ConnectError::Encode(EncodeError::Misfit(misfit))) = connected else {
+            panic!("{connected:?}");
+        };
+        assert_eq!(misfit.path(), "extensions.com.example/x");
+        assert_eq!((side.sent().len(), side.client.phase()), (0, Phase::Opening));
+    }
 }
 
 /// Proves M-DISC-07, M-DISC-16, M-DISC-18: in a list of versions in any order, with unknown entries, only the known
