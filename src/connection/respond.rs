@@ -231,6 +231,8 @@ impl Serving {
         id: IncomingId,
     ) -> Option<CommonEvent<'static>> {
         let kind = self.calls.messages.incoming.table.get(id.0)?.kind;
+        // The other inputs are not needed. Over HTTP, the stream of the request ends with its response.
+        self.bridges.withdraw(&mut self.calls.messages, cx, id);
         let answered = if kind == Some(RequestKind::CallTool) {
             self.respond(cx, id, &CallToolResult::error(NOT_GIVEN))
         } else {

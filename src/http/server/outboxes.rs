@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::config::ResponseMode;
 use super::events::EventStore;
 use super::stream::Purpose;
-use super::stream_table::STANDALONE;
+use super::stream_table::{NOWHERE, STANDALONE};
 use super::streams::{ConnectionKind, Streams};
 use crate::connection::{Observation, Outboxes, Route};
 use crate::frame::Outbox;
@@ -22,7 +22,13 @@ impl<E: EventStore> Streams<E> {
         }
         match route {
             Route::Stream(number) => Some(number),
-            Route::Exchange(id) => self.table.stream_of(id),
+            Route::Exchange(id) => {
+                let number = self.table.stream_of(id);
+                // After the end of a request, only cancellations of requests to the client are about it. They are like
+                // other messages that are about no open request.
+                let is_session = matches!(self.kind, ConnectionKind::Session(_));
+                if is_session && number == Some(NOWHERE) { Some(STANDALONE) } else { number }
+            }
             _ if self.kind == ConnectionKind::Modern => self.table.streams.keys().next().copied(),
             // An implicit session has no standalone stream, so its other messages are dropped.
             _ => Some(STANDALONE),
@@ -86,8 +92,9 @@ impl<E: EventStore> Outboxes for Streams<E> {
             Route::Stream(number) if method.is_none() => self.table.ended_together(number),
             _ => {}
         }
-        if self.table.streams.get(&number).is_some_and(|stream| stream.is_lost()) {
-            self.outbox(route).messages().for_each(drop);
+        let lost = self.table.streams.get_mut(&number).filter(|stream| stream.is_lost());
+        if let Some(stream) = lost {
+            stream.outbox.messages().for_each(drop);
             // The response to a batch ends its requests together, and nothing else would remove their stream.
             self.drop_if_unwanted(number);
         }

@@ -16,7 +16,7 @@ use crate::time::Instant;
 pub(super) const STANDALONE: u32 = 0;
 
 /// A number of no stream, for requests that have ended.
-const NOWHERE: u32 = u32::MAX;
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// The streams, by number.
 ///

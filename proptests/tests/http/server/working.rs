@@ -48,6 +48,49 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
     }
 }
 
+/// The other questions of a request are withdrawn on its stream before its response, which ends the stream. Later they
+/// are withdrawn on the standalone stream.
+///
+/// Proves M-MRTR-41 over HTTP.
+#[test]
+fn questions_of_an_answered_request_are_withdrawn() {
+    let withdrawn = |id: u32| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        )
+    };
+    let roots = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#);
+    let call = plain("7", "tools/call", r#""name":"t""#);
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    let ask = |site: &mut Site| {
+        let (turn, request) = site.ask(&lines, &call);
+        let (need, now) = (InputRequired::new().roots("a").roots("b"), site.now);
+        site.with_machine(request.id, |server, out| {
+            server.require_input(&request, &need, now, out).unwrap();
+        });
+        (turn, request.id)
+    };
+    let (turn, _) = ask(&mut site);
+    let mut sent = vec![event(roots(1)), event(roots(2))];
+    assert_eq!(site.read_response(turn), stream(&sent, false));
+    let refusal = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"User rejected"}}"#;
+    assert_eq!(site.post(&lines, refusal), status(202));
+    let failed = r#""content":[{"type":"text","text":"the client did not give what was needed for this"}],"isError":true"#;
+    sent.extend([event(withdrawn(2)), event(result("7", failed))]);
+    assert_eq!(site.read_response(turn), stream(&sent, true));
+    site.settle();
+
+    let (turn, id) = ask(&mut site);
+    site.respond(id, r#"{"content":[]}"#);
+    let sent = [event(roots(3)), event(roots(4)), event(result("7", r#""content":[]"#))];
+    assert_eq!(site.read_response(turn), stream(&sent, true));
+    let listening = site.send("GET", &lines, "");
+    let sent = [event(withdrawn(3)), event(withdrawn(4))];
+    assert_eq!(site.read_response(listening), stream(&sent, false));
+}
+
 /// Proves H-HTTP-114, H-HTTP-40.
 #[test]
 fn tasks_extension_must_be_declared_by_both_sides() {
