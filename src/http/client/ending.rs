@@ -52,6 +52,14 @@ impl ClientTransport {
                 self.requests.retry(exchange, now);
                 None
             }
+            // A server that is overloaded or restarting may have the stream later.
+            Purpose::Standalone
+                if is_temporary(reader.status)
+                    && known.resumption.has_attempts(self.requests.config()) =>
+            {
+                self.requests.retry(exchange, now);
+                None
+            }
             Purpose::Standalone | Purpose::Farewell => {
                 // The stream is optional for servers.
                 self.requests.exchanges.remove(&exchange);
@@ -92,8 +100,8 @@ impl ClientTransport {
         if known.resumption.has_event() {
             // The request was to resume a stream that broke off. The server may be restarting, or may not have noticed
             // the end of the last response yet.
-            let is_temporary = matches!(status, 408 | 409 | 429 | 502 | 503 | 504);
-            if is_temporary && known.resumption.has_attempts(self.requests.config()) {
+            let may_pass = status == 409 || is_temporary(status);
+            if may_pass && known.resumption.has_attempts(self.requests.config()) {
                 self.requests.retry(exchange, now);
                 return None;
             }
@@ -215,4 +223,9 @@ impl ClientTransport {
         }
         calls
     }
+}
+
+/// Whether a server can accept the same request later.
+const fn is_temporary(status: u16) -> bool {
+    matches!(status, 408 | 429 | 502 | 503 | 504)
 }

@@ -140,10 +140,22 @@ fn a_stream_that_was_open_survives_a_503() {
     assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
     assert_eq!(side.sent_one().request.method, "DELETE");
     assert_eq!(side.waits(), None);
-    // If no stream was ever open, a 503 means that the server has none.
-    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
-    assert_eq!(side.answer(&listening, 503, &[], ""), []);
-    assert_eq!(side.waits(), None);
+    // If no stream was ever open, the server may have none: the attempts are limited.
+    for status in [408, 429, 502, 503, 504] {
+        let (mut side, mut listening) = Side::listening(D, HttpClientConfig::new(URL));
+        for _ in 0..5 {
+            assert_eq!(side.answer(&listening, status, &[], ""), []);
+            side.elapse(1 + u64::try_from(side.waits().unwrap()).unwrap());
+            listening = side.sent_one();
+        }
+        assert_eq!(side.answer(&listening, status, &[], ""), []);
+        assert_eq!(side.waits(), None, "{status}");
+    }
+    for status in [400, 403, 404, 405, 500] {
+        let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+        assert_eq!(side.answer(&listening, status, &[], ""), []);
+        assert_eq!(side.waits(), None, "{status}");
+    }
 }
 
 /// A server that has not noticed the end of the last stream refuses another one for a time. One that has forgotten the
