@@ -6,7 +6,7 @@ use core::mem::take;
 use super::arrived::{Arrived, Step};
 use super::client_transport::ClientTransport;
 use super::exchange::{ExchangeNumber, Purpose};
-use super::response::{answers, each_answered, failure};
+use super::response::{answers, each_answered, failure, is_defective_answer};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
 use crate::connection::{
@@ -311,7 +311,13 @@ impl ClientTransport {
                 Some(Step::Message(received))
             }
             Purpose::Request(_) if looked.is_answer => Some(Step::Message(received)),
-            Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
+            Purpose::Request(asked) => {
+                let (limits, stringified) = (&self.limits, self.stringified);
+                if is_defective_answer(&reader.message, &asked.id, limits, stringified) {
+                    return Some(Step::Message(received));
+                }
+                Some(Step::Other(no_answer(asked.call)))
+            }
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::frame::Frames;
 use crate::http::{Field, Headers};
 use crate::json::{Envelope, Str};
 use crate::limits::Limits;
-use crate::rpc::{ErrorObject, Id, Message, Versions, classify};
+use crate::rpc::{Defective, ErrorObject, Id, Intent, Message, Versions, classify};
 
 /// Returns the JSON-RPC error in the body of a refusal. The id is ignored, because the error can only be about one
 /// request.
@@ -60,6 +60,22 @@ pub(super) fn answers(text: &[u8], request: &str, limits: &Limits, stringified: 
             _ => false,
         }
     })
+}
+
+/// Whether this text is a defective response to the request with this id, with which the machine ends the call.
+pub(super) fn is_defective_answer(
+    text: &[u8],
+    request: &str,
+    limits: &Limits,
+    stringified: bool,
+) -> bool {
+    let envelope = Envelope::scan(text, limits.depth);
+    match classify(&envelope, limits, Versions::Any) {
+        Err(Defective { id: Some(id), intent: Intent::Response | Intent::Either, .. }) => {
+            requested_id(&id, stringified) == request
+        }
+        _ => false,
+    }
 }
 
 /// Calls `each` with the id of every request that this text, a message or a batch, responds to. With `stringified`, a

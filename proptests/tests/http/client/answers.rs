@@ -304,6 +304,31 @@ fn a_malformed_response_on_a_stream_ends_its_exchange() {
     assert_eq!(side.http.transport().exchanges(), 0);
 }
 
+/// A JSON body that is a defective response with the right id ends its call with the defect. One with another id is no
+/// response.
+#[test]
+fn a_malformed_response_in_a_body_ends_its_call() {
+    let error = r#""error":{"code":1,"message":"m"}"#;
+    for (id, is_malformed) in [(2, true), (3, false)] {
+        let mut side = Side::modern();
+        let (call, sent) = side.asks("tools/list", "{}");
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}},{error}}}"#);
+        let (done, outcome) = ended(side.json(&sent, &body));
+        assert_eq!(done, call);
+        match outcome {
+            Outcome::Malformed { message, .. } => {
+                assert_eq!((message.as_ref(), is_malformed), (body.as_bytes(), true));
+            }
+            other => {
+                let no_answer = TransportFailure::new(TransportFailureKind::NoAnswer);
+                assert_eq!(other, Outcome::TransportFailed(no_answer));
+                assert!(!is_malformed);
+            }
+        }
+        assert_eq!(side.http.transport().exchanges(), 0);
+    }
+}
+
 /// Proves H-HTTP-110.
 #[test]
 fn a_server_without_sessions_asks_nothing() {
