@@ -5,6 +5,8 @@
 //! emitted under the lock: it becomes one of the [`Entries`] there, which are emitted later.
 
 use mcp_sansio::{CallId, Cause, IncomingId, Outcome};
+#[cfg(feature = "tracing")]
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
 use crate::after_unlock::AfterUnlock;
 use crate::machine::Machine;
@@ -31,18 +33,30 @@ impl Entries {
 
 #[cfg(feature = "tracing")]
 enum Entry {
-    Request { id: IncomingId, method: String },
-    CallEnded { call: CallId, outcome: String },
+    Request {
+        id: IncomingId,
+        method: String,
+    },
+    CallEnded {
+        call: CallId,
+        outcome: String,
+    },
     Event(String),
+    #[cfg(feature = "http")]
+    NotTaken {
+        status: Option<u16>,
+    },
 }
 
 #[cfg(feature = "tracing")]
 impl Entry {
     /// Whether a subscriber may want these events. It is not asked, because it may use the connection.
     fn is_enabled() -> bool {
-        use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
+        Self::is_enabled_at(LevelFilter::DEBUG)
+    }
 
-        LevelFilter::DEBUG <= STATIC_MAX_LEVEL.min(LevelFilter::current())
+    fn is_enabled_at(level: LevelFilter) -> bool {
+        level <= STATIC_MAX_LEVEL.min(LevelFilter::current())
     }
 
     fn emit(self) {
@@ -54,6 +68,10 @@ impl Entry {
                 tracing::debug!(target: TARGET, ?call, %outcome, "a call has ended");
             }
             Self::Event(event) => tracing::debug!(target: TARGET, %event, "an event"),
+            #[cfg(feature = "http")]
+            Self::NotTaken { status } => {
+                tracing::warn!(target: TARGET, ?status, "the server has not accepted a message");
+            }
         }
     }
 }
@@ -107,6 +125,17 @@ pub(crate) fn event<M: Machine>(after: &mut AfterUnlock, event: &M::Event) {
         after.more().entries.entries.push(Entry::Event(format!("{event:?}")));
     }
     _ = (after, event);
+}
+
+/// A server over HTTP has not accepted a notification or a response of this side. Its handler was not notified, and the
+/// server may wait for the response until its own timeout.
+#[cfg(feature = "http")]
+pub(crate) fn not_taken(after: &mut AfterUnlock, status: Option<u16>) {
+    #[cfg(feature = "tracing")]
+    if Entry::is_enabled_at(LevelFilter::WARN) {
+        after.more().entries.entries.push(Entry::NotTaken { status });
+    }
+    _ = (after, status);
 }
 
 /// The connection, or its input, has ended.

@@ -21,6 +21,7 @@ use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
 use crate::tasks::SharedTasks;
+use crate::trace;
 use crate::wire::{State, Wire};
 
 /// The state of the task that makes the HTTP requests.
@@ -168,7 +169,8 @@ impl Wire<Client> {
             }
             Arrived::SessionLost => self.renew(state, now),
             Arrived::ConnectionLost => state.machine.disconnected(Cause::EndOfInput, now),
-            // The next action of the server shows whether it matters.
+            // It is not sent again, because the server may have processed it.
+            Arrived::NotTaken { status } => trace::not_taken(&mut state.after, status),
             _ => {}
         }
     }
