@@ -114,9 +114,7 @@ pub struct Limits {
     pub connection_bytes: usize,
     /// The maximum number of open requests of the peer.
     ///
-    /// Default 1024. One more request is rejected under its own id with `-32603`. A client over HTTP also has at most
-    /// this many open HTTP requests for messages that get no response, such as its own responses; later messages wait
-    /// in the outbox.
+    /// Default 1024. One more request is rejected under its own id with `-32603`.
     ///
     /// The adapters raise the limit to one request for each 2 KiB of [`connection_bytes`](Self::connection_bytes), by
     /// default to 32,768, because requests wait for a handler there.

@@ -215,8 +215,10 @@ impl ClientTransport {
     /// Whether a message can be posted now.
     pub(super) fn can_post(&self) -> bool {
         // A server that makes the client send ever more notifications and responses, without accepting any, is
-        // treated like one that does not read.
-        let has_room = self.requests.exchanges.notices() < self.limits.inbound_requests.max(1);
+        // treated like one that does not read. Each of them takes a connection, and its bytes are not counted elsewhere.
+        let (exchanges, most) = (&self.requests.exchanges, self.requests.config().most_notices);
+        let has_room = exchanges.notices() < most.max(1)
+            && exchanges.notice_bytes() <= self.limits.congestion_bytes;
         !self.hold.is_active() && has_room && !self.requests.transport.lacks_endpoint()
     }
 }

@@ -41,6 +41,13 @@ pub struct HttpClientConfig {
     /// The maximum number of failed attempts in a row to resume the event stream of a call. Default 5. The event stream
     /// of a session is requested as long as the session lasts.
     pub attempts: u32,
+    /// The maximum number of notifications and responses of this side that are being posted at a time. Default 64. Each
+    /// of them can take a connection of its own. Beyond the limit, and while they have more than
+    /// [`Limits::congestion_bytes`](crate::Limits::congestion_bytes) bytes, messages wait in the outbox, as for a
+    /// server that does not read.
+    pub most_notices: u32,
+    /// The maximum time until such a message is answered. Default 1 min. Then its HTTP request is aborted.
+    pub notice_timeout: Duration,
     /// The maximum number of tools whose header annotations are remembered; tools without annotations do not count.
     /// The tools that were listed first are dropped first. Default 4096.
     pub most_tools: usize,
@@ -106,6 +113,8 @@ impl HttpClientConfig {
             first_delay: Duration::from_secs(1),
             most_delay: Duration::from_secs(30),
             attempts: 5,
+            most_notices: 64,
+            notice_timeout: Duration::from_secs(60),
             most_tools: 4096,
             most_tool_bytes: 4 << 20,
             headers: Vec::new(),

@@ -33,8 +33,10 @@ pub(super) struct Exchange {
     /// The position and the delay for resuming the event stream.
     pub(super) resumption: Resumption,
     /// The time of the next request to resume the stream, if none is open. Of the HTTP+SSE stream, the deadline for
-    /// the endpoint.
+    /// the endpoint. Of a notice, the deadline for the response.
     due: Option<Instant>,
+    /// The length of the message of a notice.
+    pub(super) notice_bytes: usize,
 }
 
 /// The purpose of an exchange.
@@ -82,7 +84,18 @@ impl Exchange {
             refusal: None,
             resumption: Resumption::new(),
             due: None,
+            notice_bytes: 0,
         }
+    }
+
+    /// Creates the exchange of a notification, a response of this side, or a batch of them.
+    pub(super) fn notice(completes_handshake: bool, bytes: usize, deadline: Instant) -> Self {
+        let purpose = Purpose::Notice { completes_handshake };
+        Self { due: Some(deadline), notice_bytes: bytes, ..Self::new(purpose, true) }
+    }
+
+    pub(super) const fn is_notice(&self) -> bool {
+        matches!(self.purpose, Purpose::Notice { .. })
     }
 
     pub(super) const fn due(&self) -> Option<Instant> {

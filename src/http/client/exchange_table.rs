@@ -22,6 +22,8 @@ pub(super) struct ExchangeTable {
     ids: BTreeMap<u64, ExchangeNumber>,
     /// The number of exchanges with [`Purpose::Notice`].
     notices: u32,
+    /// The total length of the messages of these exchanges.
+    notice_bytes: usize,
 }
 
 impl Deref for ExchangeTable {
@@ -42,9 +44,8 @@ impl ExchangeTable {
         self.dues.extend(exchange.due().map(|due| (due, number)));
         self.calls.extend(exchange.calls().iter().map(|call| (*call, number)));
         self.ids.extend(exchange.ids().filter_map(number_in).map(|id| (id, number)));
-        if let Purpose::Notice { .. } = exchange.purpose {
-            self.notices += 1;
-        }
+        self.notices += u32::from(exchange.is_notice());
+        self.notice_bytes += exchange.notice_bytes;
         self.open.insert(number, exchange);
     }
 
@@ -59,9 +60,8 @@ impl ExchangeTable {
         for id in exchange.ids() {
             self.forget_id(id, *number);
         }
-        if let Purpose::Notice { .. } = exchange.purpose {
-            self.notices -= 1;
-        }
+        self.notices -= u32::from(exchange.is_notice());
+        self.notice_bytes -= exchange.notice_bytes;
         Some(exchange)
     }
 
@@ -122,6 +122,11 @@ impl ExchangeTable {
     /// Returns the number of exchanges that carry a notification or a response of this side.
     pub(super) const fn notices(&self) -> u32 {
         self.notices
+    }
+
+    /// Returns the total length of the messages of these exchanges.
+    pub(super) const fn notice_bytes(&self) -> usize {
+        self.notice_bytes
     }
 
     /// Whether there is an exchange with this purpose.

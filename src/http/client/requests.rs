@@ -99,7 +99,8 @@ impl Requests {
     pub(super) fn abort(&mut self, exchange: ExchangeNumber) {
         let Some(known) = self.exchanges.remove(&exchange) else { return };
         // An exchange that waits to be resumed has no open request.
-        if known.due().is_none() || known.purpose == Purpose::OneStream {
+        let is_open = known.due().is_none() || known.is_one_stream() || known.is_notice();
+        if is_open {
             self.actions.push_back(Action::Abort { exchange });
         }
     }

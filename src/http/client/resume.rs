@@ -14,6 +14,8 @@ pub(super) enum Due {
     Nothing,
     /// An exchange was resumed.
     Resumed,
+    /// The server has not answered this notice in time.
+    Unanswered(ExchangeNumber),
     /// The event stream of HTTP+SSE is due: the server has not named its endpoint in time.
     WithoutEndpoint(ExchangeNumber),
 }
@@ -25,6 +27,9 @@ impl Requests {
         let Some((_, number)) = due else { return Due::Nothing };
         if self.exchanges.get(&number).is_some_and(Exchange::is_one_stream) {
             return Due::WithoutEndpoint(number);
+        }
+        if self.exchanges.get(&number).is_some_and(Exchange::is_notice) {
+            return Due::Unanswered(number);
         }
         let Some(exchange) = self.exchanges.remove(&number) else { return Due::Nothing };
         self.resume(exchange);

@@ -29,6 +29,10 @@ impl ClientTransport {
             match self.requests.resume_due(now) {
                 Due::Nothing => {}
                 Due::Resumed => continue,
+                Due::Unanswered(notice) => {
+                    self.requests.abort(notice);
+                    continue;
+                }
                 Due::WithoutEndpoint(exchange) => {
                     let failure = TransportFailure::new(TransportFailureKind::NoAnswer);
                     _ = self.one_stream_failed(exchange, failure);
@@ -52,15 +56,15 @@ impl ClientTransport {
     /// Sends a message, or performs the equivalent HTTP operation.
     fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
         if message.starts_with(b"[") {
-            let purpose = match tag {
+            let exchange = match tag {
                 Tag::Batch => {
                     let calls = self.batches.pop_front().unwrap_or_default();
-                    Purpose::Batch(PendingBatch::read(&message, &calls))
+                    Exchange::new(Purpose::Batch(PendingBatch::read(&message, &calls)), true)
                 }
-                _ => Purpose::Notice { completes_handshake: false },
+                _ => self.notice(false, message.len(), now),
             };
             let request = self.requests.post(message);
-            self.requests.send_in_session(Exchange::new(purpose, true), request);
+            self.requests.send_in_session(exchange, request);
             return;
         }
         let source = HeaderSource::read(&message);
@@ -81,18 +85,24 @@ impl ClientTransport {
             self.requests.session.set_revision(None);
         }
         let completes_handshake = is("notifications/initialized");
-        let purpose = match (tag, source.id) {
-            (Tag::Call(call), Some(id)) => Purpose::Request(PendingCall {
-                lists_tools: is_sessionless && is("tools/list"),
-                called: if is_sessionless { CalledTool::read(&source) } else { None },
-                is_mended: self.tool_calls.take_mended(call),
-                probes: is("server/discover"),
-                opens: opens.then(|| message.clone()),
-                ..PendingCall::new(call, id)
-            }),
-            _ => Purpose::Notice { completes_handshake },
+        let exchange = match (tag, source.id) {
+            (Tag::Call(call), Some(id)) => {
+                let asked = PendingCall {
+                    lists_tools: is_sessionless && is("tools/list"),
+                    called: if is_sessionless { CalledTool::read(&source) } else { None },
+                    is_mended: self.tool_calls.take_mended(call),
+                    probes: is("server/discover"),
+                    opens: opens.then(|| message.clone()),
+                    ..PendingCall::new(call, id)
+                };
+                Exchange::new(Purpose::Request(asked), !is_sessionless)
+            }
+            _ => {
+                let mut notice = self.notice(completes_handshake, message.len(), now);
+                notice.in_session = !is_sessionless;
+                notice
+            }
         };
-        let exchange = Exchange::new(purpose, !is_sessionless);
         if is_sessionless {
             match self.labels(&source) {
                 Ok(labels) => {
@@ -114,6 +124,12 @@ impl ClientTransport {
             let deadline = now + self.requests.config().listen_first;
             self.hold.until_initialized(number, deadline);
         }
+    }
+
+    /// Creates the exchange of a message that expects no response, which must be accepted in time.
+    fn notice(&self, completes_handshake: bool, bytes: usize, now: Instant) -> Exchange {
+        let deadline = now + self.requests.config().notice_timeout;
+        Exchange::notice(completes_handshake, bytes, deadline)
     }
 
     /// Returns the header fields of a modern message.

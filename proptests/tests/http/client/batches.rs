@@ -3,7 +3,6 @@
 use mcp_sansio::error::{BatchError, TransportFailure, TransportFailureKind};
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{CallId, CallOptions, ClientEvent, Outcome, Revision};
-use mcp_sansio_proptests::config;
 
 use super::kit::{Act, EVENTS, JSON, Sent, Side, URL, post, result};
 
@@ -141,10 +140,9 @@ fn the_exchange_of_a_batch_ends_with_its_last_call() {
 /// A server cannot make a client open any number of requests by batches of pings.
 #[test]
 fn batches_of_responses_count_like_responses() {
-    let mut client = config::client();
-    client.connection.limits.inbound_requests = 2;
-    let http = HttpClientConfig::new(URL);
-    let (mut side, listening) = Side::listening_as(client, Revision::V2025_03_26, http);
+    let mut http = HttpClientConfig::new(URL);
+    http.most_notices = 2;
+    let (mut side, listening) = Side::listening(Revision::V2025_03_26, http);
     let mut stream = side.stream(&listening);
     for id in 1..=5 {
         let ping = format!(r#"[{{"jsonrpc":"2.0","id":{id},"method":"ping"}}]"#);

@@ -39,7 +39,7 @@ fn each_modern_message_is_a_post_with_describing_headers() {
     assert_eq!(notification.text().split("\n\n").next(), post(&headers, "").split("\n\n").next());
 }
 
-/// Proves H-HTTP-47, H-HTTP-49, H-HTTP-50.
+/// Proves H-HTTP-47, H-HTTP-49, H-HTTP-50, M-TASKX-59.
 #[test]
 fn the_mcp_name_header_names_the_target_of_a_request() {
     let table = [

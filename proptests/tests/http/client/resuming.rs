@@ -339,6 +339,7 @@ fn a_cancelled_call_is_not_resumed() {
     let cancelled = side.sent_one();
     let body = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
     assert_eq!(cancelled.text(), post(&[SESSION, VERSION], body));
+    assert_eq!(side.answer(&cancelled, 202, &[], ""), []);
     assert_eq!(side.waits(), None);
     side.elapse(10_000);
     side.does_nothing();

@@ -404,22 +404,47 @@ fn unaccepted_client_posts_in_flight_are_bounded() {
     let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
     let mut stream = side.stream(&listening);
     let mut sent = Vec::new();
-    for id in 0..1_100 {
+    for id in 0..100 {
         let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         assert_eq!(side.says(&mut stream, &ping), []);
         sent.extend(side.sent());
     }
     // The limit of exchanges in flight, plus the stream.
-    assert_eq!((sent.len(), side.http.transport().exchanges()), (1_024, 1_025));
+    assert_eq!((sent.len(), side.http.transport().exchanges()), (64, 65));
     let (call, nothing) = (side.call("tools/list", "{}"), side.sent());
     assert!(nothing.is_empty(), "what comes later waits as well");
     // Each accepted response lets the next one go.
-    for answered in 0..77 {
+    for answered in 0..37 {
         assert_eq!(side.answer(&sent[answered], 202, &[], ""), []);
         sent.push(side.sent_one());
     }
-    assert!(sent[1_099].body().contains(r#""id":1099"#), "{}", sent[1_099].body());
-    assert!(sent[1_100].body().contains("tools/list"));
-    let answer = result(sent[1_100].id(), r#"{"tools":[]}"#);
-    assert_eq!(complete(side.json(&sent[1_100], &answer)).0, call);
+    assert!(sent[99].body().contains(r#""id":99"#), "{}", sent[99].body());
+    assert!(sent[100].body().contains("tools/list"));
+    let answer = result(sent[100].id(), r#"{"tools":[]}"#);
+    assert_eq!(complete(side.json(&sent[100], &answer)).0, call);
+}
+
+/// The bytes of messages that the server does not accept are bounded as well, and one that is not answered in time is
+/// aborted.
+#[test]
+fn bytes_of_unaccepted_client_posts_are_bounded() {
+    let mut side = Side::session(D);
+    let note = |side: &mut Side, length: usize| {
+        let params = serde_json::json!({"data": "x".repeat(length)});
+        let sent = side.http.with(|client, out| client.notify_method("x/note", &params, None, out));
+        sent.unwrap();
+        side.sent()
+    };
+    // One message may be longer than the limit of 1 MiB, and the next ones wait for it.
+    let long = note(&mut side, 2 << 20);
+    assert_eq!(long.len(), 1);
+    assert_eq!(note(&mut side, 10).len(), 0);
+    assert_eq!(side.answer(&long[0], 202, &[], ""), []);
+    let next = side.sent_one();
+    assert_eq!(side.waits(), Some(60_000));
+    side.elapse(59_999);
+    assert_eq!(side.sent().len(), 0);
+    side.elapse(1);
+    side.aborts(next.exchange);
+    assert_eq!((side.http.transport().exchanges(), side.waits()), (0, None));
 }
