@@ -16,8 +16,8 @@ use mcp_sansio::config::CapabilityPolicy;
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
-    CallToolParams, ElicitResult, GetPromptParams, ListChanged, PageParams, ReadResourceParams,
-    method,
+    CallToolParams, ElicitParams, ElicitResult, GetPromptParams, ListChanged, PageParams,
+    ReadResourceParams, method,
 };
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ErrorCode, RespondError, Revision, RevisionSet,
@@ -105,19 +105,13 @@ async fn answer(exchange: Exchange<Client>) -> Result<(), RespondError> {
     let ServerRequest::Elicit(params) = &exchange.request().kind else {
         return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "only the user is here");
     };
-    let mut content = json!({ "confirmed": true });
-    let params: Value = serde_json::from_str(params.as_json()).unwrap_or_default();
-    let fields = params.pointer("/requestedSchema/properties").and_then(Value::as_object);
-    if let Some(fields) = fields {
-        let filled: serde_json::Map<String, Value> = fields
-            .iter()
-            .filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())))
-            .collect();
-        if !filled.is_empty() {
-            content = Value::Object(filled);
-        }
-    }
-    exchange.respond(&ElicitResult::accept(Raw::from_serialize(&content)?))
+    let params = params.parse::<ElicitParams<'_>>().unwrap_or_default();
+    let defaults = params.requested_schema.map(|form| form.defaults());
+    let content = match defaults.filter(|defaults| *defaults != Raw::EMPTY_OBJECT) {
+        Some(defaults) => defaults,
+        None => Raw::from_serialize(&json!({ "confirmed": true }))?,
+    };
+    exchange.respond(&ElicitResult::accept(content))
 }
 
 async fn play(server: &Handle<Client>, scenario: &str) -> Result<(), Failure> {
