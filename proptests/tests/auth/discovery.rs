@@ -24,7 +24,7 @@ fn resource_places(server: &str, challenge: &str) -> Vec<String> {
     places
 }
 
-/// Proves A-CHAL-14, A-PRM-06, A-PRM-08, A-PRM-09, A-PRM-10.
+/// Proves A-CHAL-04, A-CHAL-14, A-PRM-06, A-PRM-08, A-PRM-09, A-PRM-10.
 #[test]
 fn the_place_with_the_path_is_asked_first_and_then_the_root() {
     let root = "https://mcp.example/.well-known/oauth-protected-resource";

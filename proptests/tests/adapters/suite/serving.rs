@@ -100,7 +100,7 @@ pub(crate) fn requests_sent_by_a_cancelled_tool_call_are_cancelled<A: Adapter>()
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
 
-/// Pain 15.
+/// Proves M-ERR-17. Pain 15.
 pub(crate) fn a_handler_that_panics_or_forgets_is_answered_for<A: Adapter>() {
     let world = World::<A>::new();
     for tool in ["panic", "forget", "panic", "forget"] {

@@ -49,7 +49,8 @@ pub(crate) fn listen(site: &mut Site, session: &str) -> Turn {
     turn
 }
 
-/// Proves H-HTTP-154, H-HTTP-155, H-HTTP-156, H-HTTP-157, H-HTTP-140, H-HTTP-146, H-HR-11.
+/// Proves H-HTTP-154, H-HTTP-155, H-HTTP-156, H-HTTP-157, H-HTTP-140, H-HTTP-146, H-HR-11, L-HTTP-02, L-HTTP-03,
+/// L-HTTP-04.
 #[test]
 fn every_message_goes_one_way() {
     let mut site = Site::new();

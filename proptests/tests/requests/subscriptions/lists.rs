@@ -25,7 +25,7 @@ fn server(list_changed: Option<bool>) -> ServerConfig {
     config
 }
 
-/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: a server that declares `listChanged` sends notifications, without
+/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05, L-CAP-04: a server that declares `listChanged` sends notifications, without
 /// params and without a subscription.
 #[test]
 fn a_server_that_declares_list_changed_sends_notifications() {
