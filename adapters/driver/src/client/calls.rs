@@ -131,12 +131,13 @@ impl Handle<Client> {
     }
 
     /// Requests all tools, page by page, up to the limits of
-    /// [`PageLimits`](mcp_sansio::pagination::PageLimits).
+    /// [`PageLimits`](mcp_sansio::pagination::PageLimits). A list that changes meanwhile is read again, at most three
+    /// times. If it changes further, its pages may belong to different states; [`list`](Self::list) reports that.
     ///
     /// # Errors
     ///
     /// [`CallFailure`] if a page has no result; [`Truncated`](CallFailure::Truncated) if the list is longer than the
-    /// limits. [`list`](Self::list) has other limits, and returns the pages until then.
+    /// limits. `list` has other limits, and returns the pages until then.
     pub fn list_all_tools(&self) -> Waiting<'static, Result<Vec<Tool<'static>>, CallFailure>> {
         self.list_all::<ListTools, _>(|page| owned(&page.tools))
     }
@@ -176,7 +177,9 @@ impl Handle<Client> {
         &self,
         items: impl Fn(M::Result<'_>) -> Vec<T> + Send + 'static,
     ) -> Waiting<'static, Result<Vec<T>, CallFailure>> {
-        let listing = self.list::<M>(Paging::default(), CallOptions::new());
+        let mut paging = Paging::default();
+        paging.restarts = MOST_RESTARTS;
+        let listing = self.list::<M>(paging, CallOptions::new());
         Waiting::new(async move {
             let pages = listing.await?;
             if let Some(stop) = pages.cut {
@@ -190,6 +193,9 @@ impl Handle<Client> {
         })
     }
 }
+
+/// How often a list that changes while it is read is read again. After that, its pages may belong to different states.
+const MOST_RESTARTS: u32 = 3;
 
 /// Waits for a call and converts its result.
 fn result<M: Method + 'static, T: Send + 'static>(
