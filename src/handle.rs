@@ -18,6 +18,9 @@ use core::hash::{Hash, Hasher};
 ///
 /// The adapters for byte streams number their connections if `ConnectionOptions::tasks` is set. Otherwise each has the
 /// number 0: pass a handle only to the connection that it came from.
+///
+/// The ids that a server gives to elicitations by URL contain the number, so they are unique among connections with
+/// different numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionNumber(u32);
 
