@@ -98,4 +98,7 @@ pub enum Listening {
     /// The application decides. It receives [`ClientRequest::Listen`](crate::ClientRequest::Listen), and answers with
     /// [`Server::grant`](crate::Server::grant).
     Asked,
+    /// An adapter decides, because it has tasks: to the machine, the same as [`Asked`](Self::Asked). Adapters replace
+    /// [`Granted`](Self::Granted) with it.
+    AskedOfAdapter,
 }

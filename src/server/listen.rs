@@ -27,7 +27,7 @@ pub(super) fn open<'f>(
     let serving = &mut dispatcher.serving;
     let id = serving.admit(cx, kind, request)?;
     let has_topics = serving.open_listen(id, request.params_text().unwrap_or_default());
-    if has_topics && listening == Listening::Asked {
+    if has_topics && listening != Listening::Granted {
         return Ok(ServerEvent::Request(Request::new(id, kind, call, request)));
     }
     // Without room for the acknowledgement there is no room for the notifications either.

@@ -247,7 +247,9 @@ impl<M: Machine> Wire<M> {
         begin: impl FnOnce(&Arc<Self>, &mut State<M>, Admitted<M>),
     ) {
         let id = M::id(&request);
-        if let Some(host_request) = M::host_request(&request).filter(|_| self.tasks.is_some()) {
+        if let Some(host_request) =
+            state.machine.host_request(&request).filter(|_| self.tasks.is_some())
+        {
             return state.host_requests.push(id, host_request);
         }
         // A request that is repeated with its input was admitted the first time.

@@ -1,5 +1,6 @@
 //! [`Exchange`]: an incoming request in its handler.
 
+mod server;
 mod span;
 
 use std::any::{Any, TypeId};
@@ -10,10 +11,9 @@ use std::time::Duration;
 use mcp_sansio::capability::CapabilitySet;
 use mcp_sansio::error::{ErrorObject, NotifyError};
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::InputRequired;
 use mcp_sansio::model::method::Notification;
-use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::progress::{Progress, ProgressReport};
-use mcp_sansio::request::TaskMode;
 use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{CallOptions, ErrorCode, IncomingId, Instant, Payload, RespondError, Server};
@@ -400,30 +400,6 @@ impl Exchange<Server> {
     pub fn reject_missing(&self, needed: CapabilitySet) -> Result<(), RespondError> {
         let sent = self.answer(|server, out| server.reject_missing(self.inner.id(), needed, out));
         self.noted(sent, |span| span.failed("missing_capability"))
-    }
-}
-
-/// # Tasks
-impl Exchange<Server> {
-    /// Returns how to serve the call of a tool with this `taskSupport`; `None` if the call has been rejected: see
-    /// [`Server::task_mode`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Server::task_mode`].
-    pub fn task_mode(&self, support: &TaskSupport<'_>) -> Result<Option<TaskMode>, RespondError> {
-        let wire = self.inner.handle.wire();
-        let mode = wire.answer_in(|server, _, out, requests| {
-            let mode = server.task_mode(self.inner.id(), support, out)?;
-            if mode.is_none() {
-                requests.answered(self.inner.id(), self.token());
-            }
-            Ok::<_, RespondError>(mode)
-        })?;
-        if mode.is_none() {
-            self.is_answered();
-        }
-        Ok(mode)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(unnameable_types, reason = "only this crate has machines")]
 
+use mcp_sansio::config::Listening;
 use mcp_sansio::event::Subscribed;
 use mcp_sansio::task::{TaskCall, TaskNews, Tasks};
 use mcp_sansio::{
@@ -24,7 +25,7 @@ pub enum HostRequest {
 /// A machine whose incoming requests may become tasks.
 pub trait Host {
     /// Returns the task request or subscription that no handler receives.
-    fn host_request(request: &Self::Request) -> Option<HostRequest>
+    fn host_request(&self, request: &Self::Request) -> Option<HostRequest>
     where
         Self: Machine;
     fn serve_chore(
@@ -42,10 +43,12 @@ pub trait Host {
 }
 
 impl Host for Server {
-    fn host_request(request: &Request<'static>) -> Option<HostRequest> {
+    fn host_request(&self, request: &Request<'static>) -> Option<HostRequest> {
         match &request.kind {
             ClientRequest::Task(call) => Some(HostRequest::Task(call.clone())),
-            ClientRequest::Listen(_) => Subscribed::of(request).map(HostRequest::Listen),
+            ClientRequest::Listen(_) if self.config().listening == Listening::AskedOfAdapter => {
+                Subscribed::of(request).map(HostRequest::Listen)
+            }
             _ => None,
         }
     }
@@ -76,7 +79,7 @@ impl Host for Server {
 }
 
 impl Host for Client {
-    fn host_request(request: &RequestFromServer<'static>) -> Option<HostRequest> {
+    fn host_request(&self, request: &RequestFromServer<'static>) -> Option<HostRequest> {
         match &request.kind {
             ServerRequest::Task(call) => Some(HostRequest::Task(call.clone())),
             _ => None,

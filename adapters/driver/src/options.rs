@@ -97,11 +97,12 @@ impl ConnectionOptions {
     ///
     /// [`Limits::inbound_requests`] becomes at least one request for each 2 KiB of [`Limits::connection_bytes`], by
     /// default 32,768: requests wait for a handler instead of being refused. With [`tasks`](Self::tasks), the adapter
-    /// grants subscriptions itself ([`Listening::Asked`]).
+    /// grants subscriptions instead of the machine ([`Listening::AskedOfAdapter`]). If the configuration has
+    /// [`Listening::Asked`], the handler grants them: [`Exchange::grant`](crate::Exchange::grant).
     pub fn adjust(&self, config: &mut ServerConfig) {
         keep_requests(&mut config.connection.limits);
-        if self.tasks.is_some() {
-            config.listening = Listening::Asked;
+        if self.tasks.is_some() && config.listening == Listening::Granted {
+            config.listening = Listening::AskedOfAdapter;
         }
     }
 

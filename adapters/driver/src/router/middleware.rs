@@ -85,12 +85,11 @@ impl fmt::Debug for Next {
 impl Router {
     /// Wraps all functions of the router in a middleware: it logs, limits or authorizes requests, for example. The
     /// middleware that was added first runs first. It runs before the arguments are read, for every call, prompt, read
-    /// and completion of an entry, and for `resources/subscribe` of a resource of an entry.
+    /// and completion of an entry, and for a subscription to a resource of an entry: `resources/subscribe`, and each
+    /// resource of `subscriptions/listen` of 2026-07-28. A resource that it refuses is not granted there.
     ///
     /// Lists and refusals of unknown names have no function: a tool that a middleware refuses is listed nevertheless, unless
     /// [`show_if`](Self::show_if) hides it.
-    /// Neither has `subscriptions/listen` of 2026-07-28, which is no request for a handler:
-    /// [`ServerConfig::listening`](mcp_sansio::ServerConfig::listening) decides about it.
     ///
     /// ```
     /// use std::time::Instant;

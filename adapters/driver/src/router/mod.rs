@@ -8,6 +8,7 @@ mod checks;
 mod checks;
 mod completions;
 mod function;
+mod listen;
 mod methods;
 mod middleware;
 mod misfit;
@@ -122,8 +123,12 @@ impl Router {
 
     /// Returns the configuration of a server with the capabilities of the current entries: add entries first. Requests
     /// about a kind of entry that the router lacks now are refused, also after such an entry was added.
+    ///
+    /// Add middleware and filters first as well: with them, the router decides about subscriptions of 2026-07-28
+    /// ([`Listening::Asked`](mcp_sansio::config::Listening::Asked)).
     pub fn config(&self, name: &str, version: &str) -> ServerConfig {
         let mut config = ServerConfig::new(name, version);
+        config.listening = self.listening();
         let registry = &self.lock().registry;
         let notified = ListChanged::notified();
         config.capabilities.tools = (!registry.tools.is_empty()).then_some(notified);

@@ -188,6 +188,18 @@ impl<T: Named> Listing<T> {
 }
 
 impl Registry {
+    /// Whether a resource or a template is of a mounted router that has middleware or filters of its own.
+    pub(super) fn has_mounted_resources(&self) -> bool {
+        let is_mounted = |function: &Function| matches!(function, Function::Wrapped(_));
+        self.resources.things.functions.iter().any(|served| is_mounted(Resource::function(served)))
+            || self
+                .templates
+                .things
+                .functions
+                .iter()
+                .any(|served| is_mounted(ResourceTemplate::function(served)))
+    }
+
     pub(super) const fn set_page(&mut self, items: usize) {
         self.tools.pager = Pager::new(items);
         self.prompts.pager = Pager::new(items);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_sansio::capability::CapabilitySet;
 use mcp_sansio::error::{ErrorObject, NotAllowed};
-use mcp_sansio::json::{Raw, Str};
+use mcp_sansio::json::Str;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
@@ -115,18 +115,10 @@ impl Router {
                 Ok(None) => give(&exchange, completed([""; 0])),
                 Err(failed) => give(&exchange, Err(failed)),
             },
-            // The machine stores the subscriptions. The middleware of a resource decides about one to it.
-            ClientRequest::Subscribe { uri } => match self.reader_of(&exchange, &uri.to_str()) {
-                Some((name, function)) => {
-                    let accept = Function::blocking(|_| Ok(Raw::EMPTY_OBJECT));
-                    let accept = function.replaced_by(accept);
-                    self.run(&name, accept, &exchange, RunsOn::PollingThread).await
-                }
-                None if self.is_hidden(&exchange, &uri.to_str()) => {
-                    give(&exchange, Err(Failed::not_found()))
-                }
-                None => exchange.respond(&()),
-            },
+            ClientRequest::Subscribe { uri } => {
+                give(&exchange, self.accept_subscription(&exchange, &uri.to_str()).await)
+            }
+            ClientRequest::Listen(requested) => self.grant(&exchange, requested).await,
             ClientRequest::Unsubscribe { .. } => exchange.respond(&()),
             _ => match self.method_of(&exchange) {
                 Some((name, function)) => self.run(name, function, &exchange, runs_on).await,
@@ -137,7 +129,7 @@ impl Router {
 
     /// Returns the name and the function of the resource with this URI, or of the first template that matches, among
     /// those that the client may see. The variables of the URI become an extension of the exchange.
-    fn reader_of(&self, exchange: &Exchange, uri: &str) -> Option<(String, Function)> {
+    pub(super) fn reader_of(&self, exchange: &Exchange, uri: &str) -> Option<(String, Function)> {
         let (resource, templates) = {
             let registry = &self.lock().registry;
             (registry.resources.function(uri), registry.templates.entries())
@@ -160,7 +152,7 @@ impl Router {
     }
 
     /// Whether an entry has this URI that the client may not see.
-    fn is_hidden(&self, exchange: &Exchange, uri: &str) -> bool {
+    pub(super) fn is_hidden(&self, exchange: &Exchange, uri: &str) -> bool {
         let (resource, templates) = {
             let registry = &self.lock().registry;
             (registry.resources.has(uri), registry.templates.entries())
@@ -183,7 +175,7 @@ impl Router {
         }
     }
 
-    /// Runs a function in the middleware.
+    /// Runs a function in the middleware, and responds with its result.
     async fn run(
         &self,
         name: &str,
@@ -191,13 +183,22 @@ impl Router {
         exchange: &Exchange,
         runs_on: RunsOn,
     ) -> Result<(), RespondError> {
+        give(exchange, self.outcome(name, function, exchange, runs_on).await)
+    }
+
+    /// Runs a function in the middleware, and returns its result.
+    pub(super) async fn outcome(
+        &self,
+        name: &str,
+        function: Function,
+        exchange: &Exchange,
+        runs_on: RunsOn,
+    ) -> FunctionResult {
         let middleware = Arc::clone(&self.lock().middleware);
-        let result = if middleware.is_empty() {
-            function.run(exchange.clone(), runs_on).await
-        } else {
-            Next::new(middleware, name.into(), function, runs_on).run(exchange.clone()).await
-        };
-        give(exchange, result)
+        if middleware.is_empty() {
+            return function.run(exchange.clone(), runs_on).await;
+        }
+        Next::new(middleware, name.into(), function, runs_on).run(exchange.clone()).await
     }
 }
 

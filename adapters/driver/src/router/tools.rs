@@ -136,7 +136,7 @@ fn check_task(exchange: &Exchange, support: &TaskSupport<'_>) -> Result<(), Fail
         Ok(None) => {
             Err(Failed::refused(ErrorCode::METHOD_NOT_FOUND, "the tool does not support this call"))
         }
-        Err(error) => Err(Failed::refused(ErrorCode::INTERNAL_ERROR, &error.to_string())),
+        Err(error) => Err(Failed::refused(ErrorCode::INTERNAL_ERROR, error.to_string())),
     }
 }
 

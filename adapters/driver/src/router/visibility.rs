@@ -67,13 +67,13 @@ impl OwnFilters {
 impl Router {
     /// Hides entries from some clients: those for which `show` returns false. A hidden entry is in no list, and a request
     /// for it is refused as for an entry that does not exist. One request tells the difference: `resources/subscribe` for a
-    /// hidden resource is refused, and for an unknown one accepted. With several filters, an entry is shown if all of them
+    /// hidden resource is refused, and for an unknown one accepted; so it is with the resources of
+    /// `subscriptions/listen`. With several filters, an entry is shown if all of them
     /// show it. A filter does not block: it runs for every entry of a list, before the middleware.
     ///
     /// The filters of a mounted router hide its entries in the other router as well, by the names that they have in their
-    /// own. Only `subscriptions/listen` of 2026-07-28 does not pass the filters: see [`wrap`](Self::wrap). If the answer
-    /// of a filter changes while a client is connected, notify it with
-    /// [`Handle::list_changed`](crate::Handle::list_changed).
+    /// own. If the answer of a filter changes while a client is connected, notify it with
+    /// [`Handle::list_changed`](crate::Handle::list_changed). Subscriptions to resources stay as they were granted.
     ///
     /// ```
     /// use mcp_sansio_driver::{Entry, Router};

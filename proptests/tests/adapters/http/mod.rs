@@ -7,6 +7,7 @@ mod disconnects;
 mod fake;
 mod flow_control;
 mod heads;
+mod hidden_resources;
 mod idle_sockets;
 mod jwt;
 pub(crate) mod kit;
