@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::body::{BodyError, ForwardedBody, NodeBody};
 use crate::local_sessions::LocalSession;
-use crate::node::{Inner, Origin, empty, session_of};
+use crate::node::{Inner, Origin, empty, requested_session};
 use crate::peers::ForwardError;
 use crate::placing::{Look, Place};
 use crate::tasks::TASK;
@@ -183,7 +183,7 @@ impl Inner {
         {
             head.extensions.insert(PeerAddress::new(client));
         }
-        let mut response = match session_of(&head.headers) {
+        let mut response = match requested_session(&head.headers) {
             _ if is_for_this && head.headers.contains_key(TASK) => self.take_copy(body).await,
             Some(id) if is_for_this => {
                 self.in_session(id, Request::from_parts(head, body), Origin::Node).await

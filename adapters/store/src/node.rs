@@ -13,7 +13,8 @@ use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::http::uri::Authority;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use mcp_sansio::http::SessionId;
-use mcp_sansio::http::name::SESSION_ID;
+use mcp_sansio::http::name::{PROTOCOL_VERSION, SESSION_ID};
+use mcp_sansio::{Era, Revision};
 use mcp_sansio_http::{Endpoint, ResponseBody, random_bytes};
 use tokio::sync::{Notify, Semaphore, watch};
 
@@ -172,7 +173,7 @@ impl Node {
     where
         B: Body<Data: Buf, Error: Into<BodyError>>,
     {
-        let mut response = match session_of(request.headers()) {
+        let mut response = match requested_session(request.headers()) {
             Some(id) => self.inner.in_session(id, request, Origin::Client).await,
             None => self.inner.without_session(request).await,
         };
@@ -230,9 +231,20 @@ fn is_address(text: &str) -> bool {
     })
 }
 
-/// Returns the session that a request names. HTTP/2 leaves the spaces around a value, which do not belong to it.
-pub(crate) fn session_of(headers: &HeaderMap) -> Option<SessionId> {
+/// Returns the session in a header field. HTTP/2 leaves the spaces around a value, which do not belong to it.
+fn session_of(headers: &HeaderMap) -> Option<SessionId> {
     SessionId::parse(headers.get(SESSION_ID)?.to_str().ok()?.trim_matches([' ', '\t']))
+}
+
+/// Returns the session that a request belongs to. A modern request belongs to none, whatever it names.
+pub(crate) fn requested_session(headers: &HeaderMap) -> Option<SessionId> {
+    let version = headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+    let revision =
+        version.and_then(|version| Revision::from_name(version.trim_matches([' ', '\t'])));
+    if revision.is_some_and(|revision| revision.era() == Era::Modern) {
+        return None;
+    }
+    session_of(headers)
 }
 
 impl Inner {

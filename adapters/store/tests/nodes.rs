@@ -310,6 +310,7 @@ async fn a_session_is_taken_over_once() {
     assert_eq!(b.endpoint().sessions() + c.endpoint().sessions(), 1);
 }
 
+/// Proves H-HTTP-34 for a node.
 #[tokio::test(start_paused = true)]
 async fn a_modern_request_needs_no_store() {
     let cluster = Cluster::new();
@@ -319,14 +320,19 @@ async fn a_modern_request_needs_no_store() {
         "io.modelcontextprotocol/clientCapabilities": {}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "echo", "arguments": {}, "_meta": meta}});
-    let mut request = kit::request(None, &body);
-    for (name, value) in
-        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "echo")]
-    {
-        request.headers_mut().insert(name, value.parse().unwrap());
+    // A session that it names means nothing.
+    for session in [None, Some("0123456789abcdef0123456789abcdef")] {
+        let mut request = kit::request(session, &body);
+        for (name, value) in [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "echo"),
+        ] {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        let (status, message) = kit::whole(a.handle(request).await).await;
+        assert_eq!((status, text(&message)), (200, "{}"));
     }
-    let (status, message) = kit::whole(a.handle(request).await).await;
-    assert_eq!((status, text(&message)), (200, "{}"));
 }
 
 /// An unknown id is refused.
