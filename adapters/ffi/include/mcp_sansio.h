@@ -36,7 +36,8 @@ typedef enum {
   MCP_EVENT_KIND_OTHER = 0,
   // A request of the peer: `request`, `method`, and the params in `text` (empty if there are none). Answer it.
   MCP_EVENT_KIND_REQUEST = 1,
-  // A request that must not be answered any more: `request`, and the reason of the peer in `text`.
+  // A request that must not be answered any more, or the end of a subscription: `request`, and the reason of the peer
+  // in `text`.
   MCP_EVENT_KIND_CANCELLED = 2,
   // A notification: `method`, and the params in `text`.
   MCP_EVENT_KIND_NOTIFICATION = 3,
@@ -58,6 +59,9 @@ typedef enum {
   MCP_EVENT_KIND_DRAINING = 10,
   // The connection has ended: `text` is the cause. No event follows.
   MCP_EVENT_KIND_CLOSED = 11,
+  // A client of 2026-07-28 has opened a subscription, which is acknowledged: `request`, and the filter in `text`. It
+  // needs no answer. A response with an empty result ends it; otherwise it ends with `Cancelled`.
+  MCP_EVENT_KIND_SUBSCRIBED = 12,
 } McpEventKind;
 
 // A server or a client for one byte stream.

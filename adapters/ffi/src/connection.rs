@@ -14,7 +14,7 @@ use crate::text::McpText;
 /// A server or a client for one byte stream.
 pub struct McpConnection {
     stream: Stream,
-    /// The open requests of the peer, and the open calls of this side.
+    /// The open requests of the peer, with its subscriptions, and the open calls of this side.
     requests: Numbers<IncomingId>,
     calls: Numbers<CallId>,
     /// The latest number. Requests and calls share the sequence.
@@ -81,7 +81,7 @@ impl McpConnection {
         });
         let (mut request, mut call) = (0, 0);
         if let Some(id) = event.request {
-            if event.kind == McpEventKind::Request {
+            if event.begins_request() {
                 request = self.next_number();
                 self.requests.insert(request, id);
             } else {

@@ -2,7 +2,7 @@
 
 use std::fmt::{Debug, Display};
 
-use mcp_sansio::event::{CallEnded, Cancelled, Notification, Violation};
+use mcp_sansio::event::{CallEnded, Cancelled, Notification, Subscribed, Violation};
 use mcp_sansio::json::Raw;
 use mcp_sansio::progress::ProgressUpdate;
 use mcp_sansio::{CallId, ClientEvent, IncomingId, Outcome, ServerEvent};
@@ -19,7 +19,8 @@ pub enum McpEventKind {
     Other = 0,
     /// A request of the peer: `request`, `method`, and the params in `text` (empty if there are none). Answer it.
     Request = 1,
-    /// A request that must not be answered any more: `request`, and the reason of the peer in `text`.
+    /// A request that must not be answered any more, or the end of a subscription: `request`, and the reason of the peer
+    /// in `text`.
     Cancelled = 2,
     /// A notification: `method`, and the params in `text`.
     Notification = 3,
@@ -41,6 +42,9 @@ pub enum McpEventKind {
     Draining = 10,
     /// The connection has ended: `text` is the cause. No event follows.
     Closed = 11,
+    /// A client of 2026-07-28 has opened a subscription, which is acknowledged: `request`, and the filter in `text`. It
+    /// needs no answer. A response with an empty result ends it; otherwise it ends with `Cancelled`.
+    Subscribed = 12,
 }
 
 /// An event. Members that its kind does not have are zero or empty.
@@ -78,10 +82,20 @@ impl Translated {
         Self { kind, text: text.to_string(), ..Self::default() }
     }
 
+    /// Whether the event begins a request, which gets a number.
+    pub(crate) const fn begins_request(&self) -> bool {
+        matches!(self.kind, McpEventKind::Request | McpEventKind::Subscribed)
+    }
+
     fn request(id: IncomingId, method: impl Display, params: Option<&Raw<'_>>) -> Self {
         let text = params.map(|params| params.as_json().to_owned()).unwrap_or_default();
         let kind = McpEventKind::Request;
         Self { kind, request: Some(id), method: method.to_string(), text, call: None }
+    }
+
+    fn subscribed(subscribed: &Subscribed<'_>) -> Self {
+        let kind = McpEventKind::Subscribed;
+        Self { request: Some(subscribed.id), ..Self::of(kind, subscribed.requested.as_json()) }
     }
 
     fn cancelled(cancelled: &Cancelled<'_>) -> Self {
@@ -143,6 +157,7 @@ impl From<ServerEvent<'_>> for Translated {
             ServerEvent::Request(request) => {
                 Self::request(request.id, request.method.to_str(), request.params.as_ref())
             }
+            ServerEvent::Subscribed(subscribed) => Self::subscribed(subscribed),
             ServerEvent::Cancelled(cancelled) => Self::cancelled(cancelled),
             ServerEvent::Notification(notification) => Self::notification(notification),
             ServerEvent::Opened(opened) => Self::ready(opened.revision, &opened.params),

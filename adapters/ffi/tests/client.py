@@ -15,7 +15,7 @@ import time
 LIBRARY, PROGRAM = sys.argv[1:]
 OK, INVALID, STALE, CANCELLED, FULL, NOT_ALLOWED, CLOSED, PANICKED = range(8)
 (OTHER, REQUEST, CANCELLED_REQUEST, NOTIFICATION, READY, PROGRESS, RESULT, ERROR, FAILED, VIOLATION, DRAINING,
- ENDED) = range(12)
+ ENDED, SUBSCRIBED) = range(13)
 NEVER = 2**64 - 1
 
 
@@ -346,6 +346,46 @@ def cancelled_after_the_end():
     server.free()
 
 
+def subscriptions():
+    """Each subscription has a number, from its beginning to its end."""
+    server = Connection("server", capabilities={"tools": {"listChanged": True}})
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    numbers = []
+
+    def listen(request):
+        params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+        line = {"jsonrpc": "2.0", "id": request, "method": "subscriptions/listen", "params": params}
+        [(kind, number, _, text)] = server.feed(json.dumps(line).encode() + b"\n")
+        assert (kind, json.loads(text)) == (SUBSCRIBED, {"toolsListChanged": True})
+        assert number != 0 and number not in numbers
+        assert b'"notifications/subscriptions/acknowledged"' in server.output()
+        numbers.append(number)
+        return number
+
+    # The client ends it.
+    number = listen("a")
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a", "reason": "enough"}}
+    assert list(server.feed(json.dumps(cancel).encode() + b"\n")) == [(CANCELLED_REQUEST, number, "", "enough")]
+    assert server.respond(number, {}) == STALE
+    # The program ends it.
+    number = listen("b")
+    assert server.respond(number, {}) == OK
+    assert json.loads(server.output())["id"] == "b" and list(server.events()) == []
+    assert server.respond(number, {}) == STALE
+    # The end of the input, or of the connection, ends it.
+    number = listen("c")
+    assert c.mcp_finish(server.pointer) == OK
+    assert [event[:2] for event in server.events()] == [(DRAINING, 0), (CANCELLED_REQUEST, number), (ENDED, 0)]
+    assert json.loads(server.output())["id"] == "c"
+    server.free()
+    numbers.clear()
+    server = Connection("server", capabilities={"tools": {"listChanged": True}})
+    number = listen("d")
+    assert c.mcp_fail(server.pointer, server.time) == OK
+    assert [event[:2] for event in server.events()] == [(CANCELLED_REQUEST, number), (ENDED, 0)]
+    server.free()
+
+
 def error_data():
     """The data of an error is the text that the peer has sent."""
     client, server = pair("2025-06-18")
@@ -411,6 +451,7 @@ def any_bytes():
 for test, arguments in [
     (program_serves, ["2025-11-25"]), (program_serves, ["2026-07-28"]), (program_is_killed, []),
     (both_sides, ["2025-06-18"]), (both_sides, ["2026-07-28"]), (shut_down, []), (cancelled_after_the_end, []),
+    (subscriptions, []),
     (error_data, []), (wrong_arguments, []), (any_bytes, []),
 ]:
     test(*arguments)
