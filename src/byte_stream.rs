@@ -117,6 +117,9 @@ impl<M: Role> ByteStream<M> {
     }
 
     /// Notes that reading or writing failed. The connection is closed, and later steps return its last events.
+    ///
+    /// [`unsent`](Self::unsent) keeps its bytes, and later steps may add some. After a failed write, drop them with
+    /// [`sent`](Self::sent).
     pub fn fail(&mut self, cause: Cause, now: Instant) {
         self.is_disconnected = true;
         self.inbox.finish();

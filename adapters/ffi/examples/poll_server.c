@@ -39,6 +39,9 @@ struct waiting {
 enum { MOST_WAITING = 64, STEPS = 4 };
 static struct waiting waiting[MOST_WAITING];
 
+// How long a client may read nothing of the last output, after the end of the connection.
+static const uint64_t PATIENCE = 5000000000u;
+
 static uint64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -165,60 +168,90 @@ static uint64_t continue_waiting(McpConnection *connection, uint64_t deadline) {
     return deadline;
 }
 
+// Writes as much as cannot block. Returns false if the client does not read any more.
+static bool write_output(McpConnection *connection, const uint8_t *unsent, size_t length) {
+    // A pipe that is ready takes at least this much without blocking.
+    ssize_t written = write(STDOUT_FILENO, unsent, length < 512 ? length : 512);
+    if (written >= 0) {
+        check(mcp_sent(connection, (size_t)written));
+    } else if (errno != EINTR && errno != EAGAIN) {
+        check(mcp_fail(connection, now()));
+        return false;
+    }
+    return true;
+}
+
+// Reads input, and handles its events. Returns false at the end of the input.
+static bool read_input(McpConnection *connection) {
+    uint8_t input[16384];
+    McpEvent event;
+    ssize_t bytes = read(STDIN_FILENO, input, sizeof input);
+    if (bytes == 0) {
+        check(mcp_finish(connection));
+        return false;
+    }
+    if (bytes < 0) {
+        if (errno == EINTR || errno == EAGAIN) return true;
+        check(mcp_fail(connection, now()));
+        return false;
+    }
+    size_t fed = 0;
+    while (fed < (size_t)bytes) {
+        fed += mcp_feed(connection, input + fed, (size_t)bytes - fed);
+        while (mcp_next_event(connection, now(), &event)) handle(connection, &event);
+    }
+    return true;
+}
+
+// Waits for the streams until a deadline. Returns false if waiting is not possible.
+static bool wait_for(struct pollfd streams[2], uint64_t deadline) {
+    uint64_t time = now();
+    int timeout = -1;
+    if (deadline != UINT64_MAX) {
+        // A millisecond later rather than earlier, so that the loop does not spin.
+        uint64_t milliseconds = deadline <= time ? 0 : (deadline - time) / 1000000u + 1;
+        timeout = milliseconds < 60000 ? (int)milliseconds : 60000;
+    }
+    if (poll(streams, 2, timeout) >= 0) return true;
+    streams[0].revents = streams[1].revents = 0;
+    return errno == EINTR;
+}
+
 int main(void) {
     McpConnection *connection = NULL;
     McpStatus status = mcp_server_new(CONFIG, sizeof CONFIG - 1, &connection);
     check(status);
     if (status != MCP_STATUS_OK) return 1;
 
-    bool is_reading = true;
+    bool is_reading = true, is_writing = true;
+    uint64_t patience = UINT64_MAX;
     for (;;) {
+        // After a write as well: notifications may have waited for room.
         McpEvent event;
         while (mcp_next_event(connection, now(), &event)) handle(connection, &event);
         uint64_t deadline = continue_waiting(connection, mcp_deadline(connection));
         size_t length = 0;
         const uint8_t *unsent = mcp_unsent(connection, &length);
-        if (length == 0 && mcp_is_closed(connection)) break;
-
+        if (!is_writing && length != 0) {
+            // They can be neither written nor waited for.
+            check(mcp_sent(connection, length));
+            length = 0;
+        }
+        if (mcp_is_closed(connection)) {
+            if (patience == UINT64_MAX) patience = now() + PATIENCE;
+            if (length == 0 || patience <= now()) break;
+            if (patience < deadline) deadline = patience;
+        }
         struct pollfd streams[2] = {
             {.fd = is_reading ? STDIN_FILENO : -1, .events = POLLIN},
             {.fd = length != 0 ? STDOUT_FILENO : -1, .events = POLLOUT},
         };
-        uint64_t time = now();
-        int timeout = -1;
-        if (deadline != UINT64_MAX) {
-            // A millisecond later rather than earlier, so that the loop does not spin.
-            uint64_t milliseconds = deadline <= time ? 0 : (deadline - time) / 1000000u + 1;
-            timeout = milliseconds < 60000 ? (int)milliseconds : 60000;
-        }
-        if (poll(streams, 2, timeout) < 0 && errno != EINTR) break;
-
+        if (!wait_for(streams, deadline)) break;
         if (streams[1].revents != 0) {
-            // A pipe that is ready takes at least this much without blocking.
-            ssize_t written = write(STDOUT_FILENO, unsent, length < 512 ? length : 512);
-            if (written >= 0) {
-                check(mcp_sent(connection, (size_t)written));
-            } else if (errno != EINTR && errno != EAGAIN) {
-                check(mcp_fail(connection, now()));
-            }
+            is_writing = write_output(connection, unsent, length);
+            patience = UINT64_MAX;
         }
-        if (streams[0].revents != 0) {
-            uint8_t input[16384];
-            ssize_t bytes = read(STDIN_FILENO, input, sizeof input);
-            if (bytes > 0) {
-                size_t fed = 0;
-                while (fed < (size_t)bytes) {
-                    fed += mcp_feed(connection, input + fed, (size_t)bytes - fed);
-                    while (mcp_next_event(connection, now(), &event)) handle(connection, &event);
-                }
-            } else if (bytes == 0) {
-                is_reading = false;
-                check(mcp_finish(connection));
-            } else if (errno != EINTR && errno != EAGAIN) {
-                is_reading = false;
-                check(mcp_fail(connection, now()));
-            }
-        }
+        if (streams[0].revents != 0) is_reading = read_input(connection);
     }
     mcp_free(connection);
     return 0;

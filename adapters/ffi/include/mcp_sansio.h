@@ -151,12 +151,14 @@ size_t mcp_feed(McpConnection *connection,
 // As for [`mcp_feed`].
 McpStatus mcp_finish(McpConnection *connection);
 
-// Notes that reading or writing has failed. The connection ends; its last events follow.
+// Notes that reading or writing has failed. The connection ends; its last events follow. Bytes to send stay, and these
+// events may add some: after a failed write, drop them with [`mcp_sent`] instead of waiting for the stream.
 //
 // # Safety
 //
 // As for [`mcp_feed`].
-McpStatus mcp_fail(McpConnection *connection, uint64_t now);
+McpStatus mcp_fail(McpConnection *connection,
+                   uint64_t now);
 
 // Stores the next event. Returns `false` if there is none before more input or [`mcp_deadline`].
 //
@@ -180,7 +182,7 @@ uint64_t mcp_deadline(McpConnection *connection);
 const uint8_t *mcp_unsent(McpConnection *connection,
                           size_t *length);
 
-// Removes bytes that were sent from the front of [`mcp_unsent`].
+// Removes bytes that were sent from the front of [`mcp_unsent`]; `SIZE_MAX` removes all.
 //
 // # Safety
 //

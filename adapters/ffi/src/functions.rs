@@ -161,7 +161,8 @@ pub unsafe extern "C" fn mcp_finish(connection: *mut McpConnection) -> McpStatus
     }
 }
 
-/// Notes that reading or writing has failed. The connection ends; its last events follow.
+/// Notes that reading or writing has failed. The connection ends; its last events follow. Bytes to send stay, and these
+/// events may add some: after a failed write, drop them with [`mcp_sent`] instead of waiting for the stream.
 ///
 /// # Safety
 ///
@@ -248,7 +249,7 @@ pub unsafe extern "C" fn mcp_unsent(
     start
 }
 
-/// Removes bytes that were sent from the front of [`mcp_unsent`].
+/// Removes bytes that were sent from the front of [`mcp_unsent`]; `SIZE_MAX` removes all.
 ///
 /// # Safety
 ///

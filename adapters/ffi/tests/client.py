@@ -217,6 +217,37 @@ def program_is_killed():
     program.client.free()
 
 
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+
+
+def ends(process):
+    """Whether a process ends in time. It is killed otherwise."""
+    try:
+        return process.wait(30) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait() == 0
+
+
+def program_cannot_write():
+    """The reader has left, and its signal is ignored, as Python ignores it: the write fails, and the program ends."""
+    process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                               restore_signals=False)
+    process.stdout.close()
+    process.stdin.write(PING)
+    assert ends(process)
+    process.stdin.close()
+
+
+def program_is_not_read():
+    """The client has closed the input, and does not read the output: the program ends after its patience."""
+    process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    process.stdin.write(PING * 5000)
+    process.stdin.close()
+    assert ends(process)
+    process.stdout.close()
+
+
 # Both sides in this process, without a clock.
 
 
@@ -450,6 +481,7 @@ def any_bytes():
 
 for test, arguments in [
     (program_serves, ["2025-11-25"]), (program_serves, ["2026-07-28"]), (program_is_killed, []),
+    (program_cannot_write, []), (program_is_not_read, []),
     (both_sides, ["2025-06-18"]), (both_sides, ["2026-07-28"]), (shut_down, []), (cancelled_after_the_end, []),
     (subscriptions, []),
     (error_data, []), (wrong_arguments, []), (any_bytes, []),

@@ -46,5 +46,5 @@ fn a_program_in_c_and_a_client_in_python() {
     let mut client = Command::new("python3");
     client.arg(file("tests/client.py")).arg(library(&format!("libmcp_sansio_ffi.{shared}")));
     let output = run(client.arg(&program));
-    assert_eq!(output.matches("ok: ").count(), 11, "{output}");
+    assert_eq!(output.matches("ok: ").count(), 13, "{output}");
 }
