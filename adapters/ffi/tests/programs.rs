@@ -44,6 +44,8 @@ fn a_program_in_c_and_a_client_in_python() {
     run(header.arg(file("include/mcp_sansio.h")));
     let shared = if cfg!(target_os = "macos") { "dylib" } else { "so" };
     let mut client = Command::new("python3");
+    // It imports a file beside it, whose compiled form would stay there.
+    client.arg("-B");
     client.arg(file("tests/client.py")).arg(library(&format!("libmcp_sansio_ffi.{shared}")));
     let output = run(client.arg(&program));
     assert_eq!(output.matches("ok: ").count(), 13, "{output}");
