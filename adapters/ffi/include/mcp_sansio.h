@@ -133,8 +133,9 @@ McpStatus mcp_client_new(const char *config,
 // `connection` was returned by this library and is not freed yet.
 void mcp_free(McpConnection *connection);
 
-// Copies input in, and returns how many bytes were taken. It takes fewer than `length` only while events wait: call
-// [`mcp_next_event`] until it returns `false`, and feed the rest.
+// Copies input in, and returns how many bytes were taken: fewer than `length` while events wait, and of a large input.
+// Call [`mcp_next_event`] until it returns `false`, and feed the rest. After [`McpStatus::Panicked`] it takes all input,
+// so that no loop waits for it; [`mcp_is_closed`] is `true` then.
 //
 // # Safety
 //
@@ -160,12 +161,15 @@ McpStatus mcp_finish(McpConnection *connection);
 McpStatus mcp_fail(McpConnection *connection,
                    uint64_t now);
 
-// Stores the next event. Returns `false` if there is none before more input or [`mcp_deadline`].
+// Stores the next event. Returns `false` if there is none before more input, [`mcp_deadline`], or [`mcp_sent`]:
+// notifications may wait for room among the bytes to send. So call it after `mcp_sent`, before the program waits.
 //
 // # Safety
 //
 // As for [`mcp_feed`], and `event` points to an event.
-bool mcp_next_event(McpConnection *connection, uint64_t now, McpEvent *event);
+bool mcp_next_event(McpConnection *connection,
+                    uint64_t now,
+                    McpEvent *event);
 
 // Returns the time at which to call [`mcp_next_event`] although no input has arrived; `UINT64_MAX` if there is none.
 //
@@ -174,7 +178,8 @@ bool mcp_next_event(McpConnection *connection, uint64_t now, McpEvent *event);
 // As for [`mcp_feed`].
 uint64_t mcp_deadline(McpConnection *connection);
 
-// Returns the bytes to send, and stores their number at `length`. They are valid until the next call with the connection.
+// Returns the bytes to send, and stores their number at `length`, 0 if it fails. They are valid until the next call with
+// the connection.
 //
 // # Safety
 //

@@ -121,8 +121,9 @@ pub unsafe extern "C" fn mcp_free(connection: *mut McpConnection) {
     });
 }
 
-/// Copies input in, and returns how many bytes were taken. It takes fewer than `length` only while events wait: call
-/// [`mcp_next_event`] until it returns `false`, and feed the rest.
+/// Copies input in, and returns how many bytes were taken: fewer than `length` while events wait, and of a large input.
+/// Call [`mcp_next_event`] until it returns `false`, and feed the rest. After [`McpStatus::Panicked`] it takes all input,
+/// so that no loop waits for it; [`mcp_is_closed`] is `true` then.
 ///
 /// # Safety
 ///
@@ -136,13 +137,13 @@ pub unsafe extern "C" fn mcp_feed(
 ) -> usize {
     let mut taken = 0;
     // SAFETY: the caller promises it.
-    unsafe {
+    let status = unsafe {
         with(connection, |connection| {
             taken = connection.feed(bytes(input, length, "input")?);
             Ok(())
-        });
-    }
-    taken
+        })
+    };
+    if status == McpStatus::Panicked { length } else { taken }
 }
 
 /// Notes the end of the input. Do not read again. A server may still answer its open requests.
@@ -178,7 +179,8 @@ pub unsafe extern "C" fn mcp_fail(connection: *mut McpConnection, now: u64) -> M
     }
 }
 
-/// Stores the next event. Returns `false` if there is none before more input or [`mcp_deadline`].
+/// Stores the next event. Returns `false` if there is none before more input, [`mcp_deadline`], or [`mcp_sent`]:
+/// notifications may wait for room among the bytes to send. So call it after `mcp_sent`, before the program waits.
 ///
 /// # Safety
 ///
@@ -225,7 +227,8 @@ pub unsafe extern "C" fn mcp_deadline(connection: *mut McpConnection) -> u64 {
     deadline
 }
 
-/// Returns the bytes to send, and stores their number at `length`. They are valid until the next call with the connection.
+/// Returns the bytes to send, and stores their number at `length`, 0 if it fails. They are valid until the next call with
+/// the connection.
 ///
 /// # Safety
 ///
@@ -238,8 +241,11 @@ pub unsafe extern "C" fn mcp_unsent(
     let mut start = std::ptr::null();
     // SAFETY: the caller promises it.
     unsafe {
+        if guarded(|| not_null(length, "length")) != McpStatus::Ok {
+            return start;
+        }
+        length.write(0);
         with(connection, |connection| {
-            not_null(length, "length")?;
             let unsent = connection.unsent();
             length.write(unsent.len());
             start = unsent.as_ptr();

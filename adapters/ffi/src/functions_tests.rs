@@ -30,6 +30,9 @@ fn a_panic_ends_the_use_of_a_connection() {
         assert!(mcp_is_closed(connection));
         let mut length = 1;
         assert!(mcp_unsent(connection, &raw mut length).is_null());
+        assert_eq!(length, 0);
+        // The loop that feeds the rest of its input ends.
+        assert_eq!(mcp_feed(connection, b"x".as_ptr(), 1), 1);
         mcp_free(connection);
     }
     assert_eq!(guarded(|| panic!("as asked")), McpStatus::Panicked);

@@ -6,7 +6,8 @@
 //!
 //! 1. [`mcp_feed`] what was read, and [`mcp_finish`] at the end of the input.
 //! 2. [`mcp_next_event`] until it returns `false`. Answer requests with [`mcp_respond`] or [`mcp_reject`], now or later.
-//! 3. Write [`mcp_unsent`], and report how much of it was written with [`mcp_sent`].
+//! 3. Write [`mcp_unsent`], and report how much of it was written with [`mcp_sent`]. Then do step 2 again: notifications may
+//!    have waited for room.
 //! 4. Wait for input, for room to write, and until [`mcp_deadline`].
 //!
 //! `examples/poll_server.c` is such a loop on `poll(2)`. The header `include/mcp_sansio.h` is generated from this crate.

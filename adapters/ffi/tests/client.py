@@ -321,6 +321,16 @@ def subscriptions():
     server.free()
 
 
+def large_input():
+    """A large input is taken in parts, also if no event waits."""
+    server = Connection("server")
+    length = 20_000
+    fed = c.mcp_feed(server.pointer, b"{" + b" " * length, length)
+    assert 0 < fed < length, fed
+    assert list(server.events()) == [] and 0 < c.mcp_feed(server.pointer, b" " * length, length)
+    server.free()
+
+
 def error_data():
     """The data of an error is the text that the peer has sent."""
     client, server = pair("2025-06-18")
@@ -387,7 +397,7 @@ for test, arguments in [
     (program_serves, ["2025-11-25"]), (program_serves, ["2026-07-28"]), (program_is_killed, []),
     (program_cannot_write, []), (program_is_not_read, []),
     (both_sides, ["2025-06-18"]), (both_sides, ["2026-07-28"]), (shut_down, []), (cancelled_after_the_end, []),
-    (subscriptions, []),
+    (subscriptions, []), (large_input, []),
     (error_data, []), (wrong_arguments, []), (any_bytes, []),
 ]:
     test(*arguments)

@@ -48,5 +48,5 @@ fn a_program_in_c_and_a_client_in_python() {
     client.arg("-B");
     client.arg(file("tests/client.py")).arg(library(&format!("libmcp_sansio_ffi.{shared}")));
     let output = run(client.arg(&program));
-    assert_eq!(output.matches("ok: ").count(), 13, "{output}");
+    assert_eq!(output.matches("ok: ").count(), 14, "{output}");
 }
