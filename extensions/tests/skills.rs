@@ -352,6 +352,22 @@ fn skills_have_different_uris_and_no_place_in_the_legacy_era() {
         let served = serve_skills(&Router::new(), skills, &SkillOptions::new());
         assert_eq!(served.is_ok(), fits, "{served:?}");
     }
+    // The outer skill lists every file of the inner one.
+    for (place, extra) in [("outer/inner", "more.md"), ("outer/deep/inner", "inner/SKILL.md")] {
+        let listed = [("SKILL.md", outer), ("inner/SKILL.md", inner)];
+        let router = Router::new();
+        let skills = vec![
+            SkillFiles::new(place, [("SKILL.md", inner), (extra, inner)]).unwrap(),
+            SkillFiles::new("outer", listed).unwrap(),
+            SkillFiles::new("outer-more", [("SKILL.md", &*outer.replace("outer", "outer-more"))])
+                .unwrap(),
+        ];
+        let refused = serve_skills(&router, skills, &SkillOptions::new()).unwrap_err();
+        let InvalidSkill::NotListed { uri, skill } = refused else { panic!("{refused:?}") };
+        assert!(uri.starts_with(&format!("skill://{place}/")), "{uri}");
+        assert_eq!(skill, "skill://outer/SKILL.md");
+        assert_eq!(router.config("s", "1").capabilities.extension(EXTENSION), None);
+    }
     assert_eq!(router.config("s", "1").capabilities.extension(EXTENSION), None);
     serve_skills(&router, skill_files(), &SkillOptions::new()).unwrap();
     let connection = connected(&router, RevisionSet::LEGACY);

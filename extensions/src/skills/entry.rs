@@ -101,6 +101,15 @@ pub enum InvalidSkill {
         /// The bytes of all files together.
         bytes: u64,
     },
+    /// A file is in the directory of a skill that does not list it. The manifest of a skill is complete: it also lists the
+    /// files of the skills in its directory.
+    #[error("the file {uri:?} is in the directory of the skill {skill:?}, which does not list it")]
+    NotListed {
+        /// The URI of the file.
+        uri: String,
+        /// The URI of `SKILL.md` of that skill.
+        skill: String,
+    },
     /// Two skills, or two different files, have the same URI.
     #[error("{uri:?} is there twice")]
     Duplicate {

@@ -1,6 +1,6 @@
 //! [`serve_skills`]: skills in a router.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp_sansio::config::CacheHint;
@@ -17,7 +17,7 @@ use super::methods::{
     Caching, GetSkill, GetSkillResult, ListSkills, ListSkillsResult, ReadDirectory,
     ReadDirectoryResult, UriParams,
 };
-use super::uri::last_of;
+use super::uri::{directory_of, last_of};
 use super::{DIRECTORY, EXTENSION};
 
 /// How skills are served.
@@ -66,27 +66,14 @@ impl SkillOptions {
 /// # Errors
 ///
 /// [`InvalidSkill::Duplicate`] if two skills have the same URI, or if two have different files with the same URI, because
-/// one is in a directory of the other. Nothing is added.
+/// one is in a directory of the other. [`InvalidSkill::NotListed`] if a skill is in the directory of another one, which
+/// does not list all of its files. Nothing is added.
 pub fn serve_skills(
     router: &Router,
     skills: Vec<SkillFiles>,
     options: &SkillOptions,
 ) -> Result<(), InvalidSkill> {
-    let mut known = BTreeSet::new();
-    for skill in &skills {
-        if !known.insert(skill.entry().uri.as_str()) {
-            return Err(InvalidSkill::Duplicate { uri: skill.entry().uri.clone() });
-        }
-    }
-    let mut files = BTreeMap::new();
-    for skill in &skills {
-        let Manifest::Files(listed) = &skill.entry().manifest else { continue };
-        for file in listed {
-            if *files.entry(&file.uri).or_insert(&file.digest) != &file.digest {
-                return Err(InvalidSkill::Duplicate { uri: file.uri.clone() });
-            }
-        }
-    }
+    check(skills.iter().map(SkillFiles::entry))?;
     let entries: Arc<[Skill]> = skills.iter().map(|skill| skill.entry().clone()).collect();
     let mut directories = Directories::default();
     for (resource, contents) in skills.into_iter().flat_map(SkillFiles::resources) {
@@ -110,6 +97,38 @@ pub fn serve_skills(
         router.method::<ReadDirectory, _, _>(move |params: UriParams, _| {
             directories.read(&params, options)
         });
+    }
+    Ok(())
+}
+
+/// Checks that skills can be served together.
+fn check<'s>(skills: impl Iterator<Item = &'s Skill>) -> Result<(), InvalidSkill> {
+    // The files of each skill, with their digests, by the directory of the skill.
+    let mut manifests = BTreeMap::new();
+    for skill in skills {
+        let Manifest::Files(files) = &skill.manifest else { continue };
+        let files = files.iter().map(|file| (file.uri.as_str(), file.digest.as_str()));
+        let files: BTreeMap<_, _> = files.collect();
+        let directory = directory_of(&skill.uri).unwrap_or_default();
+        if manifests.insert(directory, (skill, files)).is_some() {
+            return Err(InvalidSkill::Duplicate { uri: skill.uri.clone() });
+        }
+    }
+    for (uri, digest) in manifests.values().flat_map(|(_, files)| files) {
+        let mut rest = *uri;
+        // Every directory above the file can be that of a skill.
+        while let Some((directory, _)) = rest.rsplit_once('/') {
+            rest = directory;
+            let Some((skill, files)) = manifests.get(directory) else { continue };
+            match files.get(uri) {
+                Some(known) if known == digest => {}
+                Some(_) => return Err(InvalidSkill::Duplicate { uri: (*uri).into() }),
+                None => {
+                    let (uri, skill) = ((*uri).into(), skill.uri.clone());
+                    return Err(InvalidSkill::NotListed { uri, skill });
+                }
+            }
+        }
     }
     Ok(())
 }
