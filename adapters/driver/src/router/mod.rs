@@ -122,7 +122,8 @@ impl Router {
     }
 
     /// Returns the configuration of a server with the capabilities of the current entries: add entries first. Requests
-    /// about a kind of entry that the router lacks now are refused, also after such an entry was added.
+    /// about a kind of entry that the router lacks now are refused, also after such an entry was added. Resources can be
+    /// [declared](Self::declare_resources) without an entry.
     ///
     /// Add middleware and filters first as well: with them, the router decides about subscriptions of 2026-07-28
     /// ([`Listening::Asked`](mcp_sansio::config::Listening::Asked)).
@@ -133,7 +134,9 @@ impl Router {
         let notified = ListChanged::notified();
         config.capabilities.tools = (!registry.tools.is_empty()).then_some(notified);
         config.capabilities.prompts = (!registry.prompts.is_empty()).then_some(notified);
-        let has_resources = !registry.resources.is_empty() || !registry.templates.is_empty();
+        let has_resources = registry.declares_resources
+            || !registry.resources.is_empty()
+            || !registry.templates.is_empty();
         config.capabilities.resources = has_resources.then(ResourcesCapability::notified);
         let has_completions = !registry.completions.is_empty();
         config.capabilities.completions = has_completions.then(EmptyCapability::default);

@@ -151,6 +151,7 @@ impl Registry {
         self.prompts.append(other.prompts);
         self.resources.append(other.resources);
         self.templates.append(other.templates);
+        self.declares_resources |= other.declares_resources;
         self.completions.extend(other.completions);
         self.methods.extend(other.methods);
         for (name, settings) in other.extensions {

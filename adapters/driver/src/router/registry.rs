@@ -24,6 +24,8 @@ pub(super) struct Registry {
     pub(super) prompts: Registrations<Prompt<'static>>,
     pub(super) resources: Registrations<Resource<'static>>,
     pub(super) templates: Registrations<ResourceTemplate<'static>>,
+    /// Whether the capability is declared without an entry.
+    pub(super) declares_resources: bool,
     pub(super) completions: Vec<ArgumentCompletion>,
     pub(super) methods: Vec<CustomMethod>,
     /// The settings of each declared extension.

@@ -69,6 +69,27 @@ impl Router {
         self.add(ChangedList::Resources, resource, Function::asynchronous(read))
     }
 
+    /// Declares the capability `resources` in [`config`](Self::config), also if the router has no resource and no template
+    /// then. A server needs it that adds its first resource later, or whose extension requires the capability.
+    ///
+    /// ```
+    /// use mcp_sansio_driver::Router;
+    ///
+    /// let files = Router::new();
+    /// files.declare_resources();
+    /// assert!(files.config("files", "1.0").capabilities.resources.is_some());
+    /// // So does a router that mounts this one.
+    /// let router = Router::new();
+    /// assert!(router.config("all", "1.0").capabilities.resources.is_none());
+    /// router.mount("", &files)?;
+    /// assert!(router.config("all", "1.0").capabilities.resources.is_some());
+    /// # Ok::<(), mcp_sansio_driver::DuplicateNames>(())
+    /// ```
+    pub fn declare_resources(&self) -> &Self {
+        self.lock().registry.declares_resources = true;
+        self
+    }
+
     /// Adds a resource template ([RFC 6570](https://www.rfc-editor.org/rfc/rfc6570)), or replaces the same one. The
     /// function reads every URI that matches, unless a resource has that URI or an earlier template matches. A URI of
     /// more than 8 KiB matches no template.
