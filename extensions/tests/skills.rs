@@ -171,6 +171,22 @@ fn directories_are_read_level_by_level() {
     }
 }
 
+/// The extension requires the capability `resources`, also of a server whose directory of skills is empty.
+#[test]
+fn a_server_without_skills_declares_resources() {
+    let router = Router::new();
+    serve_skills(&router, Vec::new(), &SkillOptions::new().directories()).unwrap();
+    let capabilities = router.config("server", "1").capabilities;
+    assert!(capabilities.resources.is_some());
+    assert!(has_directories(&capabilities));
+    let connection = connected(&router, RevisionSet::MODERN);
+    let server = connection.handle();
+    assert_eq!(list_skills(server).wait().unwrap(), (vec![], vec![]));
+    assert_eq!(server.list_all_resources().wait().unwrap(), []);
+    let refused = server.read_resource("skill://refunds/SKILL.md").wait();
+    assert_eq!(code(refused), ErrorCode::INVALID_PARAMS);
+}
+
 /// A server whose skills are whatever the test says.
 fn hostile(entry: Value, skill_md: &'static str) -> Connection {
     let router = Router::new();

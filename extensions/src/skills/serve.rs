@@ -61,7 +61,8 @@ impl SkillOptions {
 }
 
 /// Adds skills to a router: their files as resources, and the methods of the extension. The router declares the
-/// extension. Call it once for each router, with all skills: a second call replaces the methods.
+/// extension and the capability `resources`, which the extension requires, also without a skill. Call it once for each
+/// router, with all skills: a second call replaces the methods.
 ///
 /// # Errors
 ///
@@ -74,6 +75,7 @@ pub fn serve_skills(
     options: &SkillOptions,
 ) -> Result<(), InvalidSkill> {
     check(skills.iter().map(SkillFiles::entry))?;
+    router.declare_resources();
     let entries: Arc<[Skill]> = skills.iter().map(|skill| skill.entry().clone()).collect();
     let mut directories = Directories::default();
     for (resource, contents) in skills.into_iter().flat_map(SkillFiles::resources) {
