@@ -187,8 +187,8 @@ impl ResourceUi {
 
 /// The origins that a user interface may use: `https://api.example.com`, `https://*.example.com`.
 ///
-/// A host makes a content security policy of them. The server chooses them: a host rejects what is not an origin before
-/// it becomes a part of a header ([`invalid_origins`](Self::invalid_origins)).
+/// A host makes a content security policy of them. The server chooses them, so a host leaves out the
+/// [invalid ones](Self::invalid_origins) before it writes a header.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -241,8 +241,12 @@ impl Csp {
         self
     }
 
-    /// Returns the entries that are not origins: with spaces, `;`, `,`, quotes or other characters that would end a part of
-    /// the policy, or without a scheme and a host.
+    /// Returns the entries that cannot be a part of a content security policy: with spaces, `;`, `,`, quotes or other
+    /// characters that would end the part, or without a scheme and a host.
+    ///
+    /// An origin with an IPv6 address is among them: the hosts of a policy consist of letters, digits, `-` and `.`
+    /// ([CSP Level 3](https://www.w3.org/TR/CSP3/#grammardef-host-char)), so browsers ignore `http://[::1]:3000`. The name
+    /// `localhost` is valid.
     pub fn invalid_origins(&self) -> impl Iterator<Item = &str> {
         let lists = [
             &self.connect_domains,
@@ -396,9 +400,16 @@ mod tests {
             "https://a..example",
             "https://ä.example",
             "https://a.example\r\nX: y",
+            // An origin, but no host of a policy.
+            "http://[::1]:3000",
         ];
-        let valid =
-            ["https://a", "https://*.a.example", "wss://a.example:8443", "http://127.0.0.1:80"];
+        let valid = [
+            "https://a",
+            "https://*.a.example",
+            "wss://a.example:8443",
+            "http://127.0.0.1:80",
+            "http://localhost:3000",
+        ];
         let csp = Csp::new().resource_domains(invalid.into_iter().chain(valid));
         assert_eq!(csp.invalid_origins().collect::<Vec<_>>(), invalid);
     }
