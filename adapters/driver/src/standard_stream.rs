@@ -2,16 +2,20 @@
 //!
 //! The non-blocking mode of a standard stream must not be switched on: it would also apply to the other processes
 //! that have inherited the stream. A pipe is opened a second time instead, and a socket has a flag for each operation.
+//!
+//! A named pipe (`mkfifo`) is not supported. If its last writer has left before the second opening, Linux reports no event
+//! for the end of the input (`fifo_open`: "can't check for EPOLLHUP accurately").
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
 use rustix::fs::OFlags;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// Standard input or output of the process, if it is a pipe or a socket, without blocking.
+/// Standard input or output of the process, if it is a pipe without a name or a socket, without blocking.
 ///
 /// For adapters, on Linux and Android. An operation that would block is the error
 /// [`WouldBlock`](io::ErrorKind::WouldBlock). The process keeps its standard stream when this value is dropped.
@@ -23,7 +27,7 @@ pub struct StandardStream {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A pipe, in non-blocking mode.
+    /// A pipe without a name, in non-blocking mode.
     Pipe,
     /// A socket, whose non-blocking mode is unknown.
     Socket,
@@ -47,7 +51,7 @@ impl StandardStream {
     fn open(stream: &impl AsFd, path: &str, options: &mut OpenOptions) -> Option<Self> {
         let stream = File::from(stream.as_fd().try_clone_to_owned().ok()?);
         let file_type = stream.metadata().ok()?.file_type();
-        let (stream, kind) = if file_type.is_fifo() {
+        let (stream, kind) = if file_type.is_fifo() && is_unnamed(path) {
             options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
             (options.open(path).ok()?, Kind::Pipe)
         } else if file_type.is_socket() {
@@ -57,6 +61,12 @@ impl StandardStream {
         };
         Some(Self { stream: stream.into(), kind })
     }
+}
+
+/// Whether the stream with this path is a pipe without a name.
+fn is_unnamed(path: &str) -> bool {
+    // The kernel calls it `pipe:[NUMBER]`. The path of a named pipe is absolute.
+    fs::read_link(path).is_ok_and(|name| name.as_os_str().as_bytes().starts_with(b"pipe:"))
 }
 
 impl AsRawFd for StandardStream {

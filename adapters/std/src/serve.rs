@@ -62,8 +62,9 @@ pub fn serve_with(
 
 /// Serves one client on standard input and output, as the stdio transport defines it.
 ///
-/// On Linux and Android, a message for a pipe or a socket is written by the thread that has caused it, such as that of the
-/// handler, if at most one handler runs and the client has read enough. Otherwise a thread that writes is woken for it.
+/// On Linux and Android, a message for a pipe without a name or a socket is written by the thread that has caused it, such
+/// as that of the handler, if at most one handler runs and the client has read enough. Otherwise a thread that writes is
+/// woken for it.
 ///
 /// The program must not write anything else to standard output in the meantime: the client would read the text of a
 /// `println!` as a message. Use `eprintln!`, and send logs to standard error:

@@ -70,8 +70,8 @@ pub async fn serve_with(
 /// On a runtime with one thread, the task that reads and writes also runs handlers that do not wait. While a handler
 /// blocks that thread, nothing is read: [`Blocking`](crate::Blocking) runs such handlers on other threads.
 ///
-/// Any other stream, for example a file or a terminal, has a thread of its own, because the runtime could not end before
-/// a read or write returns. The reading thread ends when its read returns, which may be later than this future. The same
+/// Any other stream, for example a file, a terminal or a named pipe (`mkfifo`), has a thread of its own, because the
+/// runtime could not end before a read or write returns. The reading thread ends when its read returns, which may be later than this future. The same
 /// applies on other systems, and if the runtime was built without `enable_io`; tokio prints the message of a panic then.
 /// A program with `panic = "abort"` ends at that panic, so its runtime needs `enable_io`.
 ///

@@ -5,7 +5,10 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mcp_sansio::model::{CallToolResult, ListChanged};
 use mcp_sansio::{RespondError, ServerConfig};
@@ -218,6 +221,82 @@ fn a_client_that_disconnects_ends_the_server() {
         // The server learns it from a failed write, and ends.
         while our_input.write_all(PING.as_bytes()).is_ok() {}
         assert!(server.wait().unwrap().success(), "{kind:?}");
+    }
+}
+
+/// A named pipe, which is removed on drop.
+struct NamedPipe(PathBuf);
+
+impl NamedPipe {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("mcp-sansio-{name}-{}", std::process::id()));
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        Self(path)
+    }
+
+    /// Returns both ends. Each waits for the other one to be opened.
+    fn open(&self) -> (File, File) {
+        let path = self.0.clone();
+        let reader = thread::spawn(move || File::open(path).unwrap());
+        let writer = File::options().write(true).open(&self.0).unwrap();
+        (reader.join().unwrap(), writer)
+    }
+}
+
+impl Drop for NamedPipe {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Whether a process ends in time. It is killed otherwise.
+fn ends(process: &mut Child) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(30) {
+        if let Some(status) = process.try_wait().unwrap() {
+            return status.success();
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    false
+}
+
+/// The writer of a named pipe can leave before the server looks at its input. The server sees the end all the same.
+#[test]
+fn a_named_pipe_ends_with_its_writer() {
+    let pipe = NamedPipe::new("input");
+    for name in SERVERS {
+        let (request, response) = call(name);
+        for (input, expected) in [(&*request, &*response), ("", "")] {
+            let (stdin, mut writer) = pipe.open();
+            writer.write_all(input.as_bytes()).unwrap();
+            drop(writer);
+            let (stdout, our_output) = output(Kind::Pipe);
+            let mut server = start(name, stdin.into(), stdout);
+            assert!(ends(&mut server), "{name}: {input:?}");
+            let mut received = String::new();
+            File::from(our_output).read_to_string(&mut received).unwrap();
+            assert_eq!(received, expected, "{name}");
+        }
+    }
+}
+
+/// A named pipe as output gets every response.
+#[test]
+fn a_named_pipe_gets_the_output() {
+    let pipe = NamedPipe::new("output");
+    for name in SERVERS {
+        let (request, response) = call(name);
+        let (mut reader, writer) = pipe.open();
+        let (stdin, our_input) = input(Kind::Pipe, "");
+        let mut server = start(name, stdin, writer.into());
+        File::from(our_input).write_all(request.as_bytes()).unwrap();
+        let mut received = String::new();
+        reader.read_to_string(&mut received).unwrap();
+        assert_eq!(received, response, "{name}");
+        assert!(ends(&mut server), "{name}");
     }
 }
 

@@ -14,12 +14,12 @@ pub(super) struct Polled {
     stream: AsyncFd<StandardStream>,
 }
 
-/// Returns standard input if it is a pipe or a socket that the runtime can poll.
+/// Returns standard input if it is a pipe without a name or a socket, and if the runtime can poll it.
 pub(super) fn stdin() -> Option<Polled> {
     polled(StandardStream::stdin()?, Interest::READABLE)
 }
 
-/// Returns standard output if it is a pipe or a socket that the runtime can poll.
+/// Returns standard output if it is a pipe without a name or a socket, and if the runtime can poll it.
 pub(super) fn stdout() -> Option<Polled> {
     polled(StandardStream::stdout()?, Interest::WRITABLE)
 }
