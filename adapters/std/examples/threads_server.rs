@@ -3,9 +3,11 @@
 //! Usage: `cargo run -p mcp-sansio-std --example threads_server [ADDRESS]`. The default address, `localhost:0`,
 //! selects a free port, and the program prints it.
 
+use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 use std::thread;
+use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::Tool;
@@ -37,24 +39,37 @@ fn router() -> Router {
     router
 }
 
-fn main() -> std::io::Result<()> {
+fn main() -> io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "localhost:0".into());
     let router = router();
     let listener = TcpListener::bind(address)?;
     eprintln!("listening on {}", listener.local_addr()?);
-    for socket in listener.incoming() {
-        let (socket, router) = (socket?, router.clone());
-        thread::spawn(move || {
-            if let Err(error) = serve_client(socket, router) {
-                eprintln!("a client: {error}");
+    loop {
+        let (socket, client) = repeated(|| listener.accept());
+        let (reader, router) = (repeated(|| socket.try_clone()), router.clone());
+        let serving = thread::Builder::new().spawn(move || {
+            if let Err(error) = serve_client(reader, socket, router) {
+                eprintln!("{client}: {error}");
             }
         });
+        if let Err(error) = serving {
+            // The system has no thread left. The other clients keep theirs.
+            eprintln!("{client}: {error}");
+        }
     }
-    Ok(())
 }
 
-fn serve_client(socket: TcpStream, router: Router) -> std::io::Result<()> {
+/// Repeats an operation until it succeeds. Most likely the process has too many open files, until a client leaves.
+fn repeated<T>(mut operation: impl FnMut() -> io::Result<T>) -> T {
+    loop {
+        if let Ok(result) = operation() {
+            return result;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn serve_client(reader: TcpStream, writer: TcpStream, router: Router) -> io::Result<()> {
     let config = router.config("threads_server", env!("CARGO_PKG_VERSION"));
-    let reader = socket.try_clone()?;
-    serve(config, reader, SocketWriter::new(socket), router)
+    serve(config, reader, SocketWriter::new(writer), router)
 }

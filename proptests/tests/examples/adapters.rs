@@ -198,6 +198,8 @@ fn a_server_with_threads_for_each_client() {
     for writer in writers {
         writer.close(A_LONG_TIME).wait().unwrap();
     }
+    #[cfg(unix)]
+    outlives_too_many_clients(&Listening::with_files("threads_server", 24));
 }
 
 #[test]
