@@ -42,10 +42,13 @@ async def read_ours(command):
 
 
 def read_theirs(command):
-    arguments = [command, sys.executable, "-W", "ignore", __file__, "--serve"]
+    asked = "skill://code-review/SKILL.md"
+    arguments = [command, "--read", asked, sys.executable, "-W", "ignore", __file__, "--serve"]
     output = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=True)
-    for text in ("code-review (skill://code-review/SKILL.md): Reviews code", "Ask first."):
+    for text in ("code-review (skill://code-review/SKILL.md): Reviews code", "Read it."):
         assert text in output.stdout, output.stdout
+    # No other skill is read.
+    assert "Ask first." not in output.stdout, output.stdout
     assert "not usable" not in output.stdout and "left out" not in output.stdout, output.stdout
     print("our host reads the skills of FastMCP: ok")
 

@@ -1,9 +1,13 @@
-//! A host that shows the skills of a server, with the instructions of each.
+//! A host that lists the skills of a server, and shows the instructions of those that are asked for.
 //!
-//! Usage: `cargo run -p mcp-sansio-extensions --example skills_host COMMAND [ARGUMENT]...`. It runs the command, lists its
-//! skills, reads each `SKILL.md` and compares the contents with the digest. A real host asks its user before the
-//! instructions reach a model.
+//! Usage:
+//! `cargo run -p mcp-sansio-extensions --example skills_host -- [--read URI]... COMMAND [ARGUMENT]...`.
+//! It runs the command and lists its skills. It reads the `SKILL.md` of each URI, and compares the contents with the digest.
+//!
+//! The extension forbids a host to read files ahead of need. A real host reads `SKILL.md` when a skill is activated, after
+//! the consent of its user.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::Write;
 use std::process::Command;
@@ -15,8 +19,14 @@ use mcp_sansio_extensions::skills::{self, list_skills, read_instructions};
 use mcp_sansio_std::{RefuseAll, spawn};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args_os().skip(1);
-    let mut command = Command::new(arguments.next().ok_or("which server?")?);
+    let (mut arguments, mut asked) = (std::env::args_os().skip(1), BTreeSet::new());
+    let mut program = arguments.next();
+    while program.as_ref().is_some_and(|argument| argument == "--read") {
+        let uri = arguments.next().and_then(|uri| uri.into_string().ok());
+        asked.insert(uri.ok_or("which skill?")?);
+        program = arguments.next();
+    }
+    let mut command = Command::new(program.ok_or("which server?")?);
     command.args(arguments);
     let mut config = ClientConfig::new("skills_host", env!("CARGO_PKG_VERSION"));
     config.capabilities = config.capabilities.with_extension(skills::EXTENSION, Raw::EMPTY_OBJECT);
@@ -27,6 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for skill in &listed {
         let line = format!("{} ({}): {}", skill.name(), skill.uri, skill.description());
         writeln!(stdout, "{}", shown(&line))?;
+        if !asked.remove(&skill.uri) {
+            continue;
+        }
         match read_instructions(server, skill).wait() {
             Ok(text) => writeln!(stdout, "{}", shown(&text))?,
             Err(error) => writeln!(stdout, "  not usable: {error}\n")?,
@@ -34,6 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for error in errors {
         writeln!(stdout, "left out: {}", shown(&error.to_string()))?;
+    }
+    for uri in asked {
+        writeln!(stdout, "{uri}: there is no such skill")?;
     }
     connection.close(Duration::from_secs(5)).wait()?;
     Ok(())

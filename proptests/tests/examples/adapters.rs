@@ -182,6 +182,24 @@ fn a_server_on_smol_with_a_unix_socket() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// A host reads the files of the skills that are asked for, and no others.
+#[test]
+fn a_host_reads_a_skill_on_demand() {
+    let host = |asked: &[&str]| {
+        let mut host = Command::new(example("skills_host"));
+        host.args(asked.iter().flat_map(|uri| ["--read", uri])).arg(example("skills_server"));
+        let output = host.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let uri = "skill://refunds/SKILL.md";
+    let (listed, instructions) = (format!("refunds ({uri}): "), "Compare the date of the order");
+    let (none, read) = (host(&[]), host(&[uri, "skill://none/SKILL.md"]));
+    assert!(none.contains(&listed) && !none.contains(instructions), "{none}");
+    assert!(read.contains(&listed) && read.contains(instructions), "{read}");
+    assert!(read.contains("skill://none/SKILL.md: there is no such skill"), "{read}");
+}
+
 #[test]
 fn a_server_with_threads_for_each_client() {
     let server = Listening::new("threads_server", "127.0.0.1:0");
