@@ -208,6 +208,10 @@ impl<M: Machine> Wire<M> {
                 cancelled(state, event.id, event.reason.as_ref());
             }
             DriverEvent::Cancelled(event) => {
+                // No event has reported a request that waits for room for its response.
+                if state.host_requests.remove(event.id) {
+                    return;
+                }
                 cancelled(state, event.id, None);
                 // No handler serves a subscription, so its end is an event. So is the end of a request that waits for input.
                 state.events.push(M::cancelled(event), bytes);

@@ -86,7 +86,10 @@ const MOST_ATTEMPTS: usize = 64;
 fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
     // Over HTTP, another request may have room, because its response has another route.
     let mut attempts = match &state.out {
-        Out::Stream(_) => 1,
+        // While the connection drains, the outbox has no limit.
+        Out::Stream(outbox) => {
+            usize::from(!state.is_open() || !state.host_requests.is_stuck(outbox.len()))
+        }
         Out::Http(_) => state.host_requests.len().min(MOST_ATTEMPTS),
     };
     while 0 < attempts
@@ -105,7 +108,9 @@ fn serve_tasks<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Insta
             {
                 attempts -= 1;
                 match out {
-                    Out::Stream(_) => state.host_requests.push_back(id, host_request),
+                    Out::Stream(outbox) => {
+                        state.host_requests.push_back(id, host_request, outbox.len());
+                    }
                     Out::Http(_) => state.host_requests.push(id, host_request),
                 }
             }

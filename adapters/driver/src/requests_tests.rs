@@ -201,10 +201,44 @@ fn a_request_that_is_put_back_keeps_its_turn() {
         pending.push(*id, HostRequest::Task(TaskCall::List { cursor: None }));
     }
     let (first, request) = pending.pop().unwrap();
-    pending.push_back(first, request);
+    pending.push_back(first, request, 100);
     let order = std::iter::from_fn(|| pending.pop()).map(|(id, _)| id);
     assert_eq!(order.collect::<Vec<_>>(), ids);
     assert!(pending.is_empty());
+}
+
+/// A request about a task is not tried again before bytes have left the outbox, or another request is the first one.
+#[test]
+fn a_request_without_room_waits_until_bytes_have_left() {
+    let mut pending = PendingHostRequests::default();
+    let ids: Vec<_> = requests(2).iter().map(|request| request.id).collect();
+    for id in &ids {
+        pending.push(*id, HostRequest::Task(TaskCall::List { cursor: None }));
+    }
+    assert!(!pending.is_stuck(100));
+    let (first, request) = pending.pop().unwrap();
+    pending.push_back(first, request, 100);
+    assert_eq!([101, 100, 99].map(|unsent| pending.is_stuck(unsent)), [true, true, false]);
+    assert!(pending.remove(first) && !pending.is_stuck(100));
+    assert!(!pending.remove(first));
+    assert_eq!(pending.pop().map(|(id, _)| id), Some(ids[1]));
+}
+
+/// Cancelled requests about tasks leave nothing behind, and the others keep their order.
+#[test]
+fn cancelled_requests_about_tasks_leave_the_queue() {
+    let mut pending = PendingHostRequests::default();
+    let ids: Vec<_> = requests(1_000).iter().map(|request| request.id).collect();
+    for (at, id) in ids.iter().enumerate() {
+        pending.push(*id, HostRequest::Task(TaskCall::List { cursor: None }));
+        assert!(at % 10 == 0 || pending.remove(*id));
+        assert_eq!(pending.len(), 1 + at / 10);
+        assert!(pending.ids() <= 2 * pending.len() + 8);
+    }
+    let order = std::iter::from_fn(|| pending.pop()).map(|(id, _)| id);
+    let others: Vec<_> = ids.iter().copied().step_by(10).collect();
+    assert_eq!(order.collect::<Vec<_>>(), others);
+    assert_eq!((pending.len(), pending.ids()), (0, 0));
 }
 
 /// A request that has become a task lets another one run beside it and gives its slot back when its handler

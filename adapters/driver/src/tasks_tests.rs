@@ -27,9 +27,14 @@ struct Connection {
 
 impl Connection {
     fn new(tasks: &SharedTasks) -> Self {
+        Self::with_limits(tasks, &Limits::default())
+    }
+
+    fn with_limits(tasks: &SharedTasks, limits: &Limits) -> Self {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::default());
         config.capabilities = config.capabilities.with_tasks();
+        config.connection.limits = limits.clone();
         let (begun, options) = (ByHand::default(), ConnectionOptions::new().tasks(tasks.clone()));
         let wire = Wire::server(config, &options, tasks.clock(), begun.clone());
         Self { wire, begun, wakes: Arc::default() }
@@ -48,12 +53,24 @@ impl Connection {
 
     /// Receives a request with these params.
     fn receive(&self, method: &str, params: &str) {
+        self.receive_as(method, method, params);
+    }
+
+    /// Receives a request with this id and these params.
+    fn receive_as(&self, id: &str, method: &str, params: &str) {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
-        let line = format!(
-            r#"{{"jsonrpc":"2.0","id":"{method}","method":"{method}","params":{{{params},{meta}}}}}"#
-        ) + "\n";
+        self.receive_line(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":{{{params},{meta}}}}}"#
+        ));
+    }
+
+    fn receive_line(&self, message: &str) {
+        let line = message.to_string() + "\n";
         let mut inbox = Inbox::new(&Limits::default());
-        assert_eq!(inbox.feed(line.as_bytes()), line.len());
+        let mut rest = line.as_bytes();
+        while !rest.is_empty() {
+            rest = rest.split_at(inbox.feed(rest)).1;
+        }
         let context = Context::from_waker(Waker::noop());
         assert!(self.wire.poll_take(&mut inbox, &context).is_ready());
     }
@@ -191,4 +208,42 @@ fn a_response_before_more_input_is_required_is_not_lost() {
     answer("c");
     let given = pin!(&mut both).poll(&mut context);
     assert_eq!(given, Poll::Ready(Ok(raw(r#"{"b":{"roots":[]},"c":{"roots":[]}}"#))));
+}
+
+/// A client that reads nothing, and cancels its requests about tasks, leaves none of them behind.
+#[test]
+fn cancelled_requests_about_tasks_are_not_kept() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 10_000;
+    let connection = Connection::with_limits(&tasks, &limits);
+    let _task = connection.begin_task("t", 100_000);
+    let waiting = || connection.wire.lock().host_requests.len();
+    let mut number = 0;
+    while waiting() == 0 {
+        number += 1;
+        connection.receive_as(&number.to_string(), "tasks/get", r#""taskId":"t""#);
+    }
+    let cancel = |id: &str| {
+        connection.receive_line(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"{id}"}}}}"#
+        ));
+    };
+    let ballast = "x".repeat(10_000);
+    let update = format!(r#""taskId":"t","inputResponses":{{"a":{{"text":"{ballast}"}}}}"#);
+    for _ in 0..20 {
+        connection.receive_as("update", "tasks/update", &update);
+        assert_eq!(waiting(), 2);
+        cancel("update");
+        assert_eq!(waiting(), 1);
+    }
+    assert_eq!(connection.wire.lock().machine.in_flight().counts().inbound, 1);
+    // The first one can be cancelled as well, and the next one takes its turn.
+    connection.receive_as("next", "tasks/get", r#""taskId":"t""#);
+    cancel(&number.to_string());
+    assert_eq!(waiting(), 1);
+    let unsent = connection.wire.lock().out.unsent_bytes();
+    connection.wire.act(|state| state.out.sent(unsent / 2));
+    assert_eq!(waiting(), 0);
+    assert_eq!(connection.wire.lock().machine.in_flight().counts().inbound, 0);
 }

@@ -52,6 +52,28 @@ pub(crate) fn modern(id: &str, method: &str, mut params: Value) -> String {
     request(&id.into(), method, &params)
 }
 
+/// A modern response of this many bytes to the required input of a task that does not exist.
+pub(crate) fn task_update(id: &str, bytes: usize) -> String {
+    let params = json!({
+        "taskId": "none",
+        "inputResponses": {"input": {"text": text(bytes)}},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {
+                "extensions": {"io.modelcontextprotocol/tasks": {}},
+            },
+        },
+    });
+    request(&id.into(), "tasks/update", &params)
+}
+
+/// The cancellation of a request.
+pub(crate) fn cancelled(id: &str) -> String {
+    let params = json!({"requestId": id});
+    let method = "notifications/cancelled";
+    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
+}
+
 /// A tool call in the modern era.
 pub(crate) fn modern_call(id: &str, tool: &str, arguments: &Value) -> String {
     modern(id, "tools/call", json!({"name": tool, "arguments": arguments}))

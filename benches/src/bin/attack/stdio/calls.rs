@@ -78,6 +78,35 @@ pub(super) async fn tasks(pipe: &mut Pipe) -> Result<After, Failure> {
     hold(pipe).await
 }
 
+/// Requests lists of tasks until the output is full. Then it sends large requests about tasks, and cancels each of
+/// them.
+pub(super) async fn cancelled_updates(pipe: &mut Pipe) -> Result<After, Failure> {
+    pipe.initialize("2025-11-25").await?;
+    for number in 0..100 {
+        let arguments = json!({"seconds": 0, "label": "listed"});
+        let id = format!("task-{number}");
+        pipe.send(messages::call_as_task(&id, "slow_compute", &arguments)).await?;
+        pipe.ping().await?;
+    }
+    pipe.pause(true);
+    let lists = (0..2_000).map(|number| {
+        messages::request(&format!("list-{number}").into(), "tasks/list", &json!({}))
+    });
+    let updates = (0..60).flat_map(|number| {
+        let id = format!("update-{number}");
+        [messages::task_update(&id, 15 << 20), messages::cancelled(&id)]
+    });
+    for request in lists.chain(updates) {
+        pipe.sent += 1;
+        if !pipe.write_until(Instant::now() + FULL, Bytes::from(request + "\n")).await? {
+            break;
+        }
+    }
+    sleep_until(pipe.until).await;
+    pipe.pause(false);
+    drain(pipe).await
+}
+
 /// Holds the acquired resources, with regular pings.
 async fn hold(pipe: &mut Pipe) -> Result<After, Failure> {
     while pipe.goes_on() {

@@ -59,6 +59,7 @@ attacks! {
     "slow-calls" "79 slow calls with arguments of 15 MiB" calls::slow_calls,
     "questions" "120 calls that ask the user, with questions of 3 MiB" calls::questions,
     "tasks" "300 tasks with results of 3 MiB" calls::tasks,
+    "cancelled-updates" "60 requests about tasks of 15 MiB, cancelled" calls::cancelled_updates,
     "open-batches" "1,000 open batches of 255 pings each" batches::open_batches,
     "colliding-ids" "1,000 slow calls whose ids collide" batches::colliding_ids,
     "half-closed" "an input that ends in the middle of calls" ends::half_closed,
