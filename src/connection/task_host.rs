@@ -12,6 +12,7 @@ use super::cx::Cx;
 use super::outboxes::Route;
 use super::result_members::ReplyKind;
 use super::serving::Serving;
+use super::task_news::check_room;
 use crate::codes::ErrorCode;
 use crate::dialect::{Kept, RespondError};
 use crate::handle::{CallId, IncomingId};
@@ -176,7 +177,9 @@ impl TaskHost<'_> {
         if exchange.rules().tasks.of_session {
             return self.serving.answer_about_task(cx, id, &InSession(task));
         }
-        self.serving.answer_about_task(cx, id, &InModernEra { task, detailed: true })
+        let shown = InModernEra { task, detailed: true };
+        check_room(Route::Exchange(id), shown.least_bytes(), cx.out)?;
+        self.serving.answer_about_task(cx, id, &shown)
     }
 
     /// Responds to a request for the result of a task, or holds it until the task has ended.
@@ -212,6 +215,7 @@ impl TaskHost<'_> {
         let Some(task) = self.tasks.record(key) else {
             return self.serving.refuse_about_task(cx, id, NO_SUCH_TASK);
         };
+        check_room(Route::Exchange(id), task.state.least_bytes(), cx.out)?;
         match &task.state {
             State::Completed(result) => {
                 let result = result_in_session(task, result.as_json());

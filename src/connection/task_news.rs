@@ -31,6 +31,24 @@ use crate::time::Instant;
 /// A message has no room now, or too many calls are pending: it is sent later.
 struct Later;
 
+/// Checks that the outbox of a route may have room for a message with a text of this length. An empty outbox is not
+/// checked, because the message may be shorter than the text.
+///
+/// The check costs no look at the text. Without it, a peer that does not read could have a long text read after each
+/// of its messages.
+///
+/// # Errors
+///
+/// [`EncodeError::Full`] if the outbox lacks room and is not empty.
+pub(super) fn check_room(
+    route: Route,
+    length: usize,
+    out: &mut dyn Outboxes,
+) -> Result<(), EncodeError> {
+    let outbox = out.outbox(route);
+    if outbox.room() < length && !outbox.is_empty() { Err(EncodeError::Full) } else { Ok(()) }
+}
+
 /// Whether a route will have room for a message that has not fit. An empty outbox never will.
 fn has_room_later(route: Route, out: &mut dyn Outboxes) -> bool {
     !out.outbox(route).is_empty()
@@ -46,6 +64,7 @@ impl TaskHost<'_> {
         }
         let mut failures = 0;
         while let Some(notice) = self.tasks.next_notice(connection) {
+            work!(1);
             let sent = match notice {
                 Notice::Changed(key) => self.deliver_change(cx, key),
                 Notice::Watched(listen, key) => self.notify_subscription(cx, listen, key),
@@ -233,13 +252,9 @@ impl TaskHost<'_> {
                 .filter(|listen| !listen.marked)
         {
             let params = InModernEra { task, detailed: true };
-            let sent = send_notification(
-                exchange,
-                listen,
-                NotificationKind::DetailedTaskChanged,
-                &params,
-                cx.out,
-            );
+            let kind = NotificationKind::DetailedTaskChanged;
+            let sent = check_room(Route::Exchange(listen), params.least_bytes(), cx.out)
+                .and_then(|()| send_notification(exchange, listen, kind, &params, cx.out));
             // A notification that can never fit is dropped; the client can poll.
             if sent == Err(EncodeError::Full) && has_room_later(Route::Exchange(listen), cx.out) {
                 return Err(Later);

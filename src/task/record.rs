@@ -183,6 +183,16 @@ impl Wanted {
 }
 
 impl State {
+    /// A lower bound of the length of the result or the error in a message. A raw result can become shorter only by
+    /// white space, or by its `resultType`.
+    pub(crate) fn least_bytes(&self) -> usize {
+        match self {
+            Self::Working | Self::InputRequired | Self::Cancelled => 0,
+            Self::Completed(result) => result.json.len(),
+            Self::Failed(error) => error.message.len() + error.data.as_ref().map_or(0, String::len),
+        }
+    }
+
     fn bytes(&self) -> usize {
         match self {
             Self::Working | Self::InputRequired | Self::Cancelled => 0,

@@ -181,6 +181,14 @@ pub(crate) struct InModernEra<'t> {
     pub(crate) detailed: bool,
 }
 
+impl InModernEra<'_> {
+    /// A lower bound of the length of the task: see [`State::least_bytes`].
+    pub(crate) fn least_bytes(&self) -> usize {
+        let shown = if self.detailed { self.task.state.least_bytes() } else { 0 };
+        self.task.id.len() + shown
+    }
+}
+
 serialized! { InModernEra<'_> }
 
 impl Serialize for InModernEra<'_> {

@@ -1,8 +1,11 @@
 //! Subscriptions to tasks under difficult conditions: a full outbox, equal connection numbers, duplicate ids that
 //! end together.
 
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::NewTask;
-use mcp_sansio::{Framing, Limits, Outbox, RespondError, ServerEvent};
+use mcp_sansio::testing::WorkMeter;
+use mcp_sansio::{ClientRequest, Framing, Limits, Outbox, RespondError, ServerEvent};
+use mcp_sansio_proptests::allocations::count;
 
 use crate::extension::kit::*;
 
@@ -189,4 +192,51 @@ fn a_subscription_that_finds_no_room_is_not_open() {
     let expected =
         [acknowledged("1", &granted(r#""t""#)), task_notification("1", &ended_well("t"))];
     assert_eq!(host.sent(), expected);
+}
+
+/// Proves M-TASKX-45: a result without room is not read for each notification of it, nor for a poll of the task. The
+/// result of a task of a session, which is sent in another form here, is not read either.
+#[test]
+fn a_result_without_room_is_not_read() {
+    for is_of_session in [false, true] {
+        let mut host = Host::new();
+        let key = if is_of_session {
+            open_session(&mut host.side, "");
+            let call = of_session(r#""begin""#, "tools/call", r#""name":"t","task":{}"#);
+            let request = host.request(&call).id;
+            host.begin_for(request, NewTask::new("t"))
+        } else {
+            host.begin("t")
+        };
+        for id in 0..60 {
+            host.subscribe(&id.to_string(), r#""t""#);
+        }
+        host.sent();
+        // There is room for the beginning of a message with the result.
+        let mut limits = Limits::default();
+        limits.outbox_bytes = 50_000;
+        let small = Outbox::new(Framing::Messages, &limits);
+        let roomy = std::mem::replace(&mut host.side.out, small);
+        let request = host.called(r#""fill""#);
+        let Host { side, .. } = &mut host;
+        side.server.respond(request, &done(), &mut side.out).unwrap();
+        let long = mcp_sansio::model::CallToolResult::text("x".repeat(100_000));
+        host.tasks.complete(key, &long, host.side.now).unwrap();
+        let meter = WorkMeter::start();
+        let ((), allocations) = count(|| host.settle());
+        assert!(meter.steps() < 2_000, "{} steps", meter.steps());
+        assert!(allocations < 20, "{allocations} allocations");
+        let request = host.request(&get("70", "t"));
+        let ClientRequest::Task(call) = &request.kind else { panic!("{request:?}") };
+        let Host { side, tasks } = &mut host;
+        let meter = WorkMeter::start();
+        let refused = side.server.tasks(tasks).serve(request.id, call, side.now, &mut side.out);
+        assert_eq!(refused, Err(RespondError::Encode(EncodeError::Full)));
+        assert!(meter.steps() < 1_000, "{} steps", meter.steps());
+        host.side.out = roomy;
+        host.settle();
+        let notified =
+            host.sent().iter().filter(|sent| sent.contains(r#""notifications/tasks""#)).count();
+        assert_eq!(notified, 60);
+    }
 }

@@ -1,11 +1,13 @@
 //! The limit on the bytes of all tasks together.
 
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
-use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, TasksConfig};
+use mcp_sansio::schema::EncodeError;
+use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{ErrorCode, Instant, Limits};
+use mcp_sansio::{ErrorCode, Instant, Limits, RespondError};
 use mcp_sansio_proptests::ServerSide;
-use mcp_sansio_proptests::allocations::held;
+use mcp_sansio_proptests::allocations::{count, held};
 
 use crate::sessions::kit::*;
 
@@ -190,4 +192,46 @@ fn the_input_of_a_task_counts() {
     // The next round retires the keys, which still count.
     stage.tasks.require_input(key, &asks(&["c"]), now).unwrap();
     assert_eq!(stage.tasks.bytes(), asked + 1);
+}
+
+/// Requests for a result without room cost little at each message: the result is not read before there is room for it.
+///
+/// Proves L-TASK-75.
+#[test]
+fn results_without_room_are_not_read() {
+    fn check<H: Host>() {
+        let host = H::host_with(WITH_TASKS, |config| config.limits.outbox_bytes = 250_000);
+        let mut stage = Stage::of(host, Tasks::default());
+        let key = stage.begin("a");
+        for id in 0..70 {
+            stage.serve(&about(&id.to_string(), "result", "a"));
+        }
+        let (now, text) = (stage.now(), format!(r#""text":"{}""#, "x".repeat(100_000)));
+        let result = H::RESULT.split(r#""text":""#).collect::<Vec<_>>();
+        let [before, after] = &result[..] else { panic!("{result:?}") };
+        let after = after.split_once('"').unwrap().1;
+        let long = format!("{before}{text}{after}");
+        stage.tasks.complete(key, &Raw::new(&long).unwrap(), now).unwrap();
+        stage.settle();
+        let unsent = stage.host.out().len();
+        assert!((200_000..250_000).contains(&unsent), "{unsent} bytes");
+        let meter = WorkMeter::start();
+        let ((), allocations) = count(|| stage.settle());
+        assert!(meter.steps() < 1_000, "{} steps", meter.steps());
+        assert_eq!(allocations, 0);
+        assert_eq!(stage.host.out().len(), unsent);
+        // A request that comes now does not fit either.
+        let meter = WorkMeter::start();
+        let refused = stage.try_serve(&about("70", "result", "a"));
+        assert_eq!(refused, Err(RespondError::Encode(EncodeError::Full)));
+        assert!(meter.steps() < 2_000, "{} steps", meter.steps());
+        let mut answers = 0;
+        while stage.tasks.next_connection().is_some() {
+            stage.settle();
+            let sent = stage.sent();
+            answers += sent.iter().filter(|message| message.contains(r#""result""#)).count();
+        }
+        assert_eq!(answers, 70);
+    }
+    on_both!(check);
 }
