@@ -102,7 +102,7 @@ fn acknowledged<'a>(
     if core::mem::replace(&mut subscription.acknowledged, true) {
         return None;
     }
-    let granted_filter = Filter::<()>::read(granted);
+    let granted_filter = Filter::read_part_of(&subscription.requested, granted);
     let refused = without(&subscription.requested, &granted_filter);
     // It contains no value that cannot be serialized.
     let refused = Raw::from_serialize(&refused).unwrap_or(Raw::EMPTY_OBJECT);

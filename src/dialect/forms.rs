@@ -33,17 +33,23 @@ pub(crate) fn is_refusal(result: &str) -> bool {
 /// Checks that content has all required fields, and that every known field is valid. A field that is `null` counts as
 /// absent.
 fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
-    let present = MemberTexts::of(content).filter(|(_, value)| *value != "null");
-    let content: Ordered<Str<'_>, &str> =
-        present.map(|(name, value)| (name.into_string(), value)).collect();
     let required = member(schema, "required").unwrap_or_default();
+    let properties = member(schema, "properties").unwrap_or_default();
+    let known = MemberTexts::of(properties).map(|(name, _)| name.into_string());
+    let known: OrderedSet<Str<'_>> =
+        known.chain(strings(required)).map(|name| (name, ())).collect();
+    // The content can have any number of other members.
+    let content: Ordered<Str<'_>, &str> = MemberTexts::of(content)
+        .map(|(name, value)| (name.into_string(), value))
+        .filter(|(name, value)| *value != "null" && known.contains_key(name))
+        .collect();
     for name in strings(required) {
         if !content.contains_key(&name) {
             let missing = Misfit::at("", Problem::Missing);
             return Err(missing.in_entry(&name.to_str()).inside("content"));
         }
     }
-    for (name, field) in MemberTexts::of(member(schema, "properties").unwrap_or_default()) {
+    for (name, field) in MemberTexts::of(properties) {
         let name = name.into_string();
         if let Some(value) = content.get(&name) {
             check_field(field, value)

@@ -1,6 +1,7 @@
 //! `Filter`: the lists, resources and tasks of a subscription.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Bound;
@@ -30,6 +31,29 @@ pub(crate) struct Filter<T> {
 }
 
 impl Filter<()> {
+    /// Reads the part of an acknowledgement that is in the requested filter `whole`. The acknowledgement can have any
+    /// number of other entries.
+    pub(crate) fn read_part_of(whole: &Self, notifications: &str) -> Self {
+        let mut part = Self { lists: read_lists(notifications), ..Self::default() };
+        for uri in uris_of(member(notifications, "resourceSubscriptions").unwrap_or_default()) {
+            let uri = uri.to_str();
+            if whole.resources.contains_key(&*uri) && !part.resources.contains_key(&*uri) {
+                part.resources.insert(uri.into_owned(), ());
+            }
+        }
+        let mut is_granted = vec![false; whole.tasks.len()];
+        for id in uris_of(member(notifications, "taskIds").unwrap_or_default()) {
+            let id = id.to_str();
+            let at = whole.tasks.binary_search_by(|task| (**task).cmp(&*id));
+            if let Some(is_granted) = at.ok().and_then(|at| is_granted.get_mut(at)) {
+                *is_granted = true;
+            }
+        }
+        let tasks = whole.tasks.iter().zip(is_granted).filter(|(_, is_granted)| *is_granted);
+        part.tasks = tasks.map(|(id, _)| id.clone()).collect();
+        part
+    }
+
     /// Returns the filter in its wire form.
     pub(crate) fn as_sent(&self) -> SubscriptionFilter<'static> {
         let mut sent = SubscriptionFilter::new();
@@ -63,22 +87,16 @@ impl<T: Default> Filter<T> {
     /// Reads the `notifications` of a request or of its acknowledgement, an object whose shape has been checked.
     /// Members that are `false`, `null` or unknown are skipped.
     pub(crate) fn read(notifications: &str) -> Self {
-        let is_true = |name: &str| member(notifications, name) == Some("true");
         let uris = member(notifications, "resourceSubscriptions").unwrap_or_default();
         let tasks = member(notifications, "taskIds").unwrap_or_default();
         let mut tasks: Vec<String> = uris_of(tasks).map(|id| id.to_str().into_owned()).collect();
         tasks.sort_unstable();
         tasks.dedup();
         Self {
-            lists: LISTS.map(|(name, _)| is_true(name).then(T::default)),
+            lists: read_lists(notifications),
             resources: uris_of(uris).map(|uri| (uri.to_str().into_owned(), T::default())).collect(),
             tasks,
         }
-    }
-
-    /// Reads the filter in the params of a request for a subscription.
-    pub(crate) fn read_params(params: &str) -> Self {
-        Self::read(member(params, "notifications").unwrap_or_default())
     }
 
     /// Whether the filter covers tasks.
@@ -138,6 +156,12 @@ impl<T: Default> Filter<T> {
     }
 }
 
+/// Reads the lists that a filter covers.
+fn read_lists<T: Default>(notifications: &str) -> [Option<T>; 3] {
+    let is_true = |name: &str| member(notifications, name) == Some("true");
+    LISTS.map(|(name, _)| is_true(name).then(T::default))
+}
+
 /// The strings of a list of a filter, in their wire form.
 pub(crate) fn uris_of(list: &str) -> impl Iterator<Item = Str<'_>> {
     Elements::of(list).filter_map(|uri| uri.borrowed().and_then(Str::from_literal))
@@ -146,6 +170,23 @@ pub(crate) fn uris_of(list: &str) -> impl Iterator<Item = Str<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A part of a filter is the intersection of the filter and of all that is granted.
+    #[test]
+    fn a_part_is_what_was_requested_and_granted() {
+        let requested = r#"{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["a:b","a:c","é"],"taskIds":["1","2","3"]}"#;
+        let granted = r#"{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["\u00e9","a:d","a:b","a:b"],"taskIds":["3","0","\u0031","3"]}"#;
+        let requested = Filter::<()>::read(requested);
+        let part = Filter::read_part_of(&requested, granted);
+        let resources: Vec<&str> = part.resources.keys().map(String::as_str).collect();
+        assert_eq!((resources, &*part.tasks), (vec!["a:b", "é"], &["1".into(), "3".into()][..]));
+        let mut same = Filter::<()>::read(granted);
+        assert_eq!(part.lists, same.lists);
+        same.intersect(&requested);
+        assert_eq!((part.resources, part.tasks), (same.resources, same.tasks));
+        let nothing = Filter::read_part_of(&requested, "{}");
+        assert!(nothing.is_empty());
+    }
 
     /// The search gives the same answer as a scan of all resources.
     #[test]

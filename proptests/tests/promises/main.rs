@@ -12,6 +12,7 @@ mod memory;
 mod memory_crowded;
 mod memory_released;
 mod memory_tables;
+mod memory_unchecked;
 mod models;
 mod operations;
 mod oracles;
