@@ -6,7 +6,7 @@ use core::mem::{replace, take};
 use super::key::TaskKey;
 use super::record::{Asking, Record};
 use crate::handle::{CallId, ConnectionNumber, IncomingId};
-use crate::ordered::{Ordered, OrderedSet};
+use crate::ordered::Ordered;
 
 /// A notice about a task, for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,9 +31,9 @@ pub(crate) struct Mail {
     boxes: Ordered<u64, VecDeque<Notice>>,
     /// The connections whose queue is not empty.
     full: Ordered<u64, ConnectionNumber>,
-    /// The connections among them that had no room for the notices that were tried, and have got no further notice
-    /// since.
-    tried: OrderedSet<u64>,
+    /// The connections among them with a notice since the last attempt to send. The others had no room at that attempt;
+    /// they can stay without room for long, so nothing looks at all of them.
+    untried: Ordered<u64, ConnectionNumber>,
 }
 
 impl Mail {
@@ -54,26 +54,32 @@ impl Mail {
     }
 
     pub(super) fn full(&self) -> impl Iterator<Item = ConnectionNumber> {
-        self.full.iter().map(|(_, connection)| *connection)
+        self.full.iter().map(|(_, connection)| {
+            work!(1);
+            *connection
+        })
     }
 
-    pub(super) fn is_tried(&self, connection: ConnectionNumber) -> bool {
-        self.tried.contains_key(&number(connection))
+    pub(super) fn untried(&self) -> impl Iterator<Item = ConnectionNumber> {
+        self.untried.iter().map(|(_, connection)| {
+            work!(1);
+            *connection
+        })
     }
 
     pub(super) fn note_tried(&mut self, connection: ConnectionNumber) {
-        self.tried.insert(number(connection), ());
+        self.untried.remove(&number(connection));
     }
 
     /// Notes that a queue is not empty, and has a notice that was not tried.
     fn fill(&mut self, connection: ConnectionNumber) {
         self.full.insert(number(connection), connection);
-        self.tried.remove(&number(connection));
+        self.untried.insert(number(connection), connection);
     }
 
     fn empty(&mut self, connection: ConnectionNumber) {
         self.full.remove(&number(connection));
-        self.tried.remove(&number(connection));
+        self.untried.remove(&number(connection));
     }
 
     pub(super) fn has(&self, connection: ConnectionNumber) -> bool {

@@ -214,7 +214,7 @@ impl Tasks {
     /// [`settle`](crate::drive::ConnectionTasks::settle). The notices of the others found no room at their last
     /// `settle`.
     pub fn connections_with_untried_news(&self) -> impl Iterator<Item = ConnectionNumber> {
-        self.mail.full().filter(|connection| !self.mail.is_tried(*connection))
+        self.mail.untried()
     }
 
     /// Whether a connection has notices about tasks to send.

@@ -1,6 +1,8 @@
 //! The cost of a task does not grow with the number of connections that used it.
 
 use mcp_sansio::task::NewTask;
+use mcp_sansio::testing::WorkMeter;
+use mcp_sansio::{Framing, Limits, Outbox};
 use mcp_sansio_proptests::allocations::held;
 
 use crate::extension::kit::*;
@@ -130,4 +132,34 @@ fn unread_task_changes_take_the_memory_of_one() {
     change(&mut host);
     let ((), bytes) = held(|| (0..2_000).for_each(|_| change(&mut host)));
     assert!(bytes < 2_000, "{bytes} bytes");
+}
+
+/// Proves M-STATE-04, M-TASKX-45: connections without room for news of tasks do not add to the cost of operations on
+/// other connections.
+#[test]
+fn connections_without_room_are_not_looked_at() {
+    let mut host = Host::new();
+    let key = host.begin("t");
+    let mut others: Vec<_> = (1..=1_000).map(|number| connection(number, config())).collect();
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 300;
+    for side in &mut others {
+        let request = request_of(side, &listen("1", r#""t""#), 0).id;
+        side.out = Outbox::new(Framing::Messages, &limits);
+        let now = side.now;
+        side.server.tasks(&mut host.tasks).grant(request, None, now, &mut side.out).unwrap();
+    }
+    host.completes(key);
+    assert_eq!(host.tasks.connections_with_news().count(), 1_000);
+    let meter = WorkMeter::start();
+    assert_eq!(host.tasks.connections_with_untried_news().count(), 0);
+    assert!(meter.steps() < 10, "{} steps", meter.steps());
+    // A connection that has got another notice is found among them.
+    let second = host.begin("u");
+    host.subscribe("1", r#""u""#);
+    host.completes(second);
+    let meter = WorkMeter::start();
+    let own = host.side.server.connection_number();
+    assert!(host.tasks.connections_with_untried_news().eq([own]));
+    assert!(meter.steps() < 10, "{} steps", meter.steps());
 }
