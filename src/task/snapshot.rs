@@ -58,6 +58,9 @@ struct RequestRecord {
     capabilities: Vec<String>,
     /// The schema of the elicitation form, JSON.
     form: Option<String>,
+    /// Whether the request is an elicitation by URL, whose result has no content.
+    #[serde(default)]
+    visit: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -242,6 +245,7 @@ impl RequestRecord {
             revision: String::from(request.revision.name()),
             capabilities: request.capabilities.iter().map(|one| one.path().into()).collect(),
             form: request.kept.form().map(String::from),
+            visit: request.kept == kept_of_visit(request.revision),
         }
     }
 
@@ -261,9 +265,23 @@ impl RequestRecord {
         if self.form.as_ref().is_some_and(|form| !is_json(form, Kind::Object)) {
             return Err(Corrupt("form"));
         }
-        let kept = self.form.map(Kept::of_form).unwrap_or_default();
+        if self.visit && (kind != RequestKind::Elicit || self.form.is_some()) {
+            return Err(Corrupt("visit"));
+        }
+        let kept = match self.form {
+            Some(form) => Kept::of_form(form),
+            None if self.visit => kept_of_visit(revision),
+            None => Kept::default(),
+        };
         Ok(BegunFor { kind, revision, capabilities, kept })
     }
+}
+
+/// Returns what is kept of an elicitation by URL.
+fn kept_of_visit(revision: Revision) -> Kept {
+    let mut kept = Kept::default();
+    kept.keep(RequestKind::Elicit, r#"{"mode":"url","elicitationId":""}"#, revision, 0);
+    kept
 }
 
 impl ErrorRecord {

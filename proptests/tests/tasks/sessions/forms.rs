@@ -69,3 +69,47 @@ fn the_form_of_a_task_is_kept() {
     stage.tasks = tasks;
     is_held_to_its_form(&mut stage, key);
 }
+
+/// A task of an elicitation by URL refuses a result with content, also after a restart.
+#[test]
+fn the_visit_of_a_task_is_kept() {
+    let mut stage = Stage::<ClientSide>::quiet();
+    let members = r#""message":"m","mode":"url","url":"https://x/","elicitationId":"e","task":{}"#;
+    let Reaction::Request(request) = stage.receive(&request("1", "elicitation/create", members))
+    else {
+        panic!("no request")
+    };
+    let key = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+    let is_refused = |stage: &mut Stage<ClientSide>, key: TaskKey| {
+        let completed = complete(stage, key, r#"{"age":7}"#);
+        let Err(TaskError::Encode(EncodeError::Misfit(misfit))) = completed else {
+            panic!("{completed:?}")
+        };
+        assert_eq!((misfit.field, misfit.problem), ("content", Problem::NotAllowed));
+    };
+    is_refused(&mut stage, key);
+    let record = serde_json::to_value(stage.tasks.save(key).unwrap()).unwrap();
+    assert_eq!(record["request"]["visit"], json!(true));
+    let restored = |record: &Value| {
+        let mut tasks = Tasks::default();
+        let record = serde_json::from_value::<TaskRecord>(record.clone()).unwrap();
+        tasks.restore(record).map(|key| (tasks, key))
+    };
+    let corrupt = RestoreError::Corrupt("visit");
+    let mut wrong = record.clone();
+    wrong["request"]["form"] = json!(FORM);
+    assert_eq!(restored(&wrong).err(), Some(corrupt));
+    wrong["request"]["form"] = Value::Null;
+    wrong["request"]["method"] = json!("sampling/createMessage");
+    assert_eq!(restored(&wrong).err(), Some(corrupt));
+    // A record of an earlier version lacks the member.
+    let mut earlier = record.clone();
+    earlier["request"].as_object_mut().unwrap().remove("visit");
+    assert!(restored(&earlier).is_ok());
+    let (tasks, key) = restored(&record).unwrap();
+    stage.tasks = tasks;
+    is_refused(&mut stage, key);
+    let now = stage.now();
+    let accepted = Raw::new(r#"{"action":"accept"}"#).unwrap();
+    assert_eq!(stage.tasks.complete(key, &accepted, now), Ok(()));
+}
