@@ -4,7 +4,7 @@ use core::time::Duration;
 
 /// The limits and policies of tasks.
 ///
-/// With every limit reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (token_bytes + 1_250)` bytes, plus 24
+/// With every limit reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (token_bytes + 1_250)` bytes, plus 100
 /// for each request or subscription that waits for a task. [`token_bytes`](crate::Limits::token_bytes) is a limit of
 /// the connection. With the defaults, the total is 143 MiB.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

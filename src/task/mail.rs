@@ -28,7 +28,7 @@ pub(crate) enum Notice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mail {
     /// The queues of all open connections that are involved in tasks.
-    boxes: Ordered<u64, VecDeque<Notice>>,
+    boxes: Ordered<u64, Mailbox>,
     /// The connections whose queue is not empty.
     full: Ordered<u64, ConnectionNumber>,
     /// The connections among them with a notice since the last attempt to send. The others had no room at that attempt;
@@ -36,12 +36,48 @@ pub(crate) struct Mail {
     untried: Ordered<u64, ConnectionNumber>,
 }
 
+/// The state of a connection that is involved in tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Mailbox {
+    /// The unsent notices.
+    notices: VecDeque<Notice>,
+    /// The open requests for the result of a task, and the open subscriptions to tasks, by their index. Two open
+    /// requests never have the same index.
+    waiting: Ordered<u64, IncomingId>,
+}
+
 impl Mail {
     /// Creates the queue of a connection.
     pub(super) fn know(&mut self, connection: ConnectionNumber) {
         if !self.knows(connection) {
-            self.boxes.insert(number(connection), VecDeque::new());
+            self.boxes.insert(number(connection), Mailbox::default());
         }
+    }
+
+    fn notices(&mut self, connection: ConnectionNumber) -> Option<&mut VecDeque<Notice>> {
+        Some(&mut self.boxes.get_mut(&number(connection))?.notices)
+    }
+
+    /// Notes that a request waits for a task.
+    pub(super) fn waits(&mut self, id: IncomingId) {
+        if let Some(mailbox) = self.boxes.get_mut(&number(id.connection())) {
+            mailbox.waiting.insert(id.index() as u64, id);
+        }
+    }
+
+    /// Notes that a request has ended.
+    pub(super) fn waits_no_more(&mut self, id: IncomingId) {
+        if self.is_waiting(id)
+            && let Some(mailbox) = self.boxes.get_mut(&number(id.connection()))
+        {
+            mailbox.waiting.remove(&(id.index() as u64));
+        }
+    }
+
+    /// Whether a request waits for a task, as far as its end was noted.
+    pub(super) fn is_waiting(&self, id: IncomingId) -> bool {
+        let mailbox = self.boxes.get(&number(id.connection()));
+        mailbox.is_some_and(|mailbox| mailbox.waiting.get(&(id.index() as u64)) == Some(&id))
     }
 
     /// Whether the connection has a queue, and so has not ended.
@@ -89,17 +125,17 @@ impl Mail {
     /// Removes the queue of a connection that has ended. Returns its unsent notices.
     pub(super) fn forget(&mut self, connection: ConnectionNumber) -> VecDeque<Notice> {
         self.empty(connection);
-        self.boxes.remove(&number(connection)).unwrap_or_default()
+        self.boxes.remove(&number(connection)).unwrap_or_default().notices
     }
 
     /// The next notice of a connection, which stays in the queue.
     pub(super) fn next(&self, connection: ConnectionNumber) -> Option<Notice> {
-        self.boxes.get(&number(connection))?.front().copied()
+        self.boxes.get(&number(connection))?.notices.front().copied()
     }
 
     /// Removes the next notice, because it has been sent.
     pub(super) fn pop(&mut self, connection: ConnectionNumber) {
-        let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
+        let Some(notices) = self.notices(connection) else { return };
         notices.pop_front();
         if notices.is_empty() {
             self.empty(connection);
@@ -108,7 +144,7 @@ impl Mail {
 
     /// Moves the next notice to the end of the queue. Returns the length of the queue.
     pub(super) fn rotate(&mut self, connection: ConnectionNumber) -> usize {
-        let Some(notices) = self.boxes.get_mut(&number(connection)) else { return 0 };
+        let Some(notices) = self.notices(connection) else { return 0 };
         if !notices.is_empty() {
             notices.rotate_left(1);
         }
@@ -117,7 +153,7 @@ impl Mail {
 
     /// Withdraws the notice of a change.
     pub(super) fn withdraw(&mut self, connection: ConnectionNumber, key: TaskKey) {
-        let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
+        let Some(notices) = self.notices(connection) else { return };
         notices.retain(|notice| *notice != Notice::Changed(key));
         if notices.is_empty() {
             self.empty(connection);
@@ -126,7 +162,7 @@ impl Mail {
 
     /// Queues a notice. A connection that has ended receives none.
     pub(super) fn post(&mut self, connection: ConnectionNumber, notice: Notice) {
-        if let Some(notices) = self.boxes.get_mut(&number(connection)) {
+        if let Some(notices) = self.notices(connection) {
             notices.push_back(notice);
             self.fill(connection);
         }
@@ -165,6 +201,7 @@ impl Mail {
         self.dismiss_all(record);
         self.changed(key, record);
         for waiter in take(&mut record.links.waiters) {
+            self.waits_no_more(waiter);
             self.post(waiter.connection(), Notice::Answer(waiter, key));
         }
     }
@@ -173,6 +210,7 @@ impl Mail {
     pub(super) fn gone(&mut self, record: &mut Record) {
         self.dismiss_all(record);
         for waiter in take(&mut record.links.waiters) {
+            self.waits_no_more(waiter);
             self.post(waiter.connection(), Notice::Gone(waiter));
         }
     }
@@ -190,7 +228,7 @@ impl Mail {
     /// notice may be waiting for.
     pub(super) fn dismiss(&mut self, call: CallId) {
         let connection = call.connection();
-        if let Some(notices) = self.boxes.get_mut(&number(connection)) {
+        if let Some(notices) = self.notices(connection) {
             let is_dismissal = |notice: &&Notice| matches!(notice, Notice::Dismiss(_));
             let at = notices.iter().take_while(is_dismissal).count();
             notices.insert(at, Notice::Dismiss(call));

@@ -66,11 +66,14 @@ impl<'t> TaskSharing<'t> {
     }
 
     /// Whether a request for the result of a task, or a subscription to it, waits on a connection that has not ended.
+    ///
+    /// A request that the peer has cancelled counts until [`Tasks::request_cancelled`] is called for it. The drivers
+    /// call that method.
     pub fn is_awaited(&self, key: TaskKey) -> bool {
         let Some(record) = self.0.records.get(key) else { return false };
         let waiters = record.links.waiters.iter();
         let watchers = record.links.watchers.iter().map(|(listen, _)| listen);
-        waiters.chain(watchers).any(|one| self.0.mail.knows(one.connection()))
+        waiters.chain(watchers).any(|one| self.0.mail.is_waiting(*one))
     }
 
     /// Replaces a task by its record, which another process has stored, or [restores](Tasks::restore) it. A task with a change

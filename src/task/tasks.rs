@@ -236,6 +236,13 @@ impl Tasks {
         }
     }
 
+    /// Notes that the peer has cancelled a request for the result of a task, or a subscription. Call it for the event
+    /// `Cancelled` if processes share the tasks: see [`TaskSharing::is_awaited`](super::TaskSharing::is_awaited). For
+    /// any other request it has no effect.
+    pub fn request_cancelled(&mut self, id: IncomingId) {
+        self.mail.waits_no_more(id);
+    }
+
     /// Notes that a task has been announced on a connection. In the modern era only polls and subscriptions report on
     /// a task.
     pub(crate) fn announced(
@@ -294,10 +301,11 @@ impl Tasks {
         self.mail.know(connection);
         let Some(record) = self.records.get_mut(key) else { return };
         let (mail, links) = (&mut self.mail, &mut record.links);
+        mail.waits(waiter);
         if is_time_to_look(links.waiters.len()) {
             links.waiters.retain(|waiter| {
                 let other = waiter.connection();
-                if other == connection { is_open(*waiter) } else { mail.knows(other) }
+                if other == connection { is_open(*waiter) } else { mail.is_waiting(*waiter) }
             });
         }
         links.waiters.push(waiter);
@@ -333,10 +341,11 @@ impl Tasks {
         self.mail.know(connection);
         let Some(record) = self.records.get_mut(key) else { return };
         let (mail, links) = (&mut self.mail, &mut record.links);
+        mail.waits(listen);
         if is_time_to_look(links.watchers.len()) {
             links.watchers.retain(|(listen, _)| {
                 let other = listen.connection();
-                if other == connection { is_open(*listen) } else { mail.knows(other) }
+                if other == connection { is_open(*listen) } else { mail.is_waiting(*listen) }
             });
         }
         links.watchers.push((listen, true));

@@ -212,6 +212,10 @@ impl<M: Machine> Wire<M> {
                 if state.host_requests.remove(event.id) {
                     return;
                 }
+                if let Some(tasks) = &self.tasks {
+                    // It may wait for a task.
+                    tasks.lock().tasks.request_cancelled(event.id);
+                }
                 cancelled(state, event.id, None);
                 // No handler serves a subscription, so its end is an event. So is the end of a request that waits for input.
                 state.events.push(M::cancelled(event), bytes);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequired, ListChanged};
-use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
+use mcp_sansio::task::{NewTask, TaskSharing, Tasks, TasksConfig};
 use mcp_sansio::{Inbox, Limits, Server, ServerConfig};
 
 use super::SharedTasks;
@@ -246,4 +246,25 @@ fn cancelled_requests_about_tasks_are_not_kept() {
     connection.wire.act(|state| state.out.sent(unsent / 2));
     assert_eq!(waiting(), 0);
     assert_eq!(connection.wire.lock().machine.in_flight().counts().inbound, 0);
+}
+
+/// A subscription that the client has cancelled does not wait for its task any more.
+#[test]
+fn a_cancelled_request_does_not_wait_for_its_task() {
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), Clock::with(set_by_hand));
+    let connection = Connection::new(&tasks);
+    let _task = connection.begin_task("t", 100_000);
+    let is_awaited = || {
+        tasks.inspect(|tasks, _| {
+            let key = tasks.find("t").unwrap();
+            TaskSharing::of(tasks).is_awaited(key)
+        })
+    };
+    assert!(!is_awaited());
+    connection.receive_as("l", "subscriptions/listen", r#""notifications":{"taskIds":["t"]}"#);
+    assert!(is_awaited());
+    connection.receive_line(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l"}}"#,
+    );
+    assert!(!is_awaited());
 }

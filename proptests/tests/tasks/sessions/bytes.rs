@@ -145,6 +145,28 @@ fn tasks_take_the_documented_memory() {
     }
 }
 
+/// A request that waits for a task takes the memory that the documentation of `TasksConfig` names.
+#[test]
+fn requests_that_wait_take_the_documented_memory() {
+    const WAITING: usize = 1_000;
+    let mut stage = Stage::<ServerSide>::quiet();
+    stage.begin("a");
+    let requests: Vec<_> = (0..WAITING)
+        .map(|id| match stage.receive(&about(&id.to_string(), "result", "a")) {
+            Reaction::Task(request, call) => (request, call),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let Stage { host, tasks, .. } = &mut stage;
+    let ((), held) = held(|| {
+        for (request, call) in &requests {
+            host.serve(*request, call, tasks).unwrap();
+        }
+    });
+    println!("{held} bytes for {WAITING} requests");
+    assert!((50 * WAITING..100 * WAITING).contains(&held), "{held} bytes");
+}
+
 #[test]
 fn a_removed_task_returns_its_own_bytes() {
     let mut stage = Stage::<ServerSide>::with(|config| config.notify = false);

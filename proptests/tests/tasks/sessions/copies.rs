@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::sessions::kit::{Host, Stage, about, error, on_both, result, result_of, was_cancelled};
+use crate::sessions::kit::{
+    Host, Reaction, Stage, about, asking, error, on_both, result, result_of, was_cancelled,
+};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{
@@ -163,6 +165,41 @@ fn a_refreshed_copy_answers_who_waits() {
         assert!(!TaskSharing::of(&mut other.tasks).is_awaited(copy));
         // A copy that is older than this one is the caller's mistake, and replaces it.
         assert_eq!(other.tasks.get(copy).unwrap().status(), Status::Completed);
+    }
+    on_both!(check);
+}
+
+/// A copy is not awaited any more once the request for its result is cancelled, or its connection has ended.
+#[test]
+fn a_cancelled_request_does_not_wait_for_a_copy() {
+    fn check<H: Host>() {
+        let (mut one, mut other) = shared::<H>();
+        one.begin("a");
+        let copy = TaskSharing::of(&mut other.tasks).refresh(stored(&one.tasks, "a")).unwrap();
+        let is_awaited = |stage: &mut Stage<H>| TaskSharing::of(&mut stage.tasks).is_awaited(copy);
+        let cancel = |stage: &mut Stage<H>, id: &str| {
+            let frame = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+            );
+            let Reaction::Cancelled(request, _) = stage.receive(&frame) else { panic!("{id}") };
+            stage.tasks.request_cancelled(request);
+            // The second time it has no effect.
+            stage.tasks.request_cancelled(request);
+        };
+        for id in ["1", "2"] {
+            assert_eq!(other.answers(&about(id, "result", "a")), [""; 0]);
+        }
+        cancel(&mut other, "1");
+        assert!(is_awaited(&mut other));
+        cancel(&mut other, "2");
+        assert!(!is_awaited(&mut other));
+        // A cancelled request that did not wait has no effect on those that do.
+        assert_eq!(other.answers(&about("3", "result", "a")), [""; 0]);
+        other.receive(&asking::<H>("4", ""));
+        cancel(&mut other, "4");
+        assert!(is_awaited(&mut other));
+        other.tasks.disconnected(other.host.machine().connection_number());
+        assert!(!is_awaited(&mut other));
     }
     on_both!(check);
 }
