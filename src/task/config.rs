@@ -22,8 +22,8 @@ pub struct TasksConfig {
     pub longest_ttl: Option<Duration>,
     /// The recommended time between two polls of a task. Default 1 s.
     pub poll_interval: Duration,
-    /// The maximum bytes of all tasks together: results, errors, required input, responses and messages. Default 64
-    /// MiB: four of the longest results.
+    /// The maximum bytes of all tasks together: results, errors, required input, responses and messages. Each input
+    /// counts as 128 bytes beside its texts. Default 64 MiB: four of the longest results.
     ///
     /// With the limit reached, no task begins, a result or a message that does not fit is refused
     /// ([`TaskError::TooManyBytes`](super::TaskError::TooManyBytes)), and a response to required input counts as

@@ -145,6 +145,9 @@ pub(crate) struct StoredError {
     pub(crate) data: Option<String>,
 }
 
+/// The bytes that count for each input beside its texts. They cover its entry, and after its round that of its key.
+pub(super) const INPUT_BYTES: usize = 128;
+
 /// An input that a task requires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Wanted {
@@ -174,7 +177,7 @@ impl Wanted {
             Asking::Answered(answer) => answer.len(),
             _ => 0,
         };
-        self.key.len() + self.params.len() + answer
+        self.key.len() + self.params.len() + answer + INPUT_BYTES
     }
 
     pub(crate) const fn is_open(&self) -> bool {
@@ -272,7 +275,7 @@ impl Record {
     pub(super) fn bytes(&self) -> usize {
         let message = self.message.as_ref().map_or(0, String::len);
         let wanted: usize = self.inputs.wanted.iter().map(Wanted::bytes).sum();
-        let used: usize = self.inputs.used_keys.iter().map(String::len).sum();
+        let used: usize = self.inputs.used_keys.iter().map(|key| key.len() + INPUT_BYTES).sum();
         let checkpoint = self.work.checkpoint.as_ref().map_or(0, String::len);
         let texts = self.id.len() + message + checkpoint;
         texts + self.request.kept.bytes() + self.state.bytes() + wanted + used

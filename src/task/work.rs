@@ -9,7 +9,7 @@ use serde::ser::Serialize;
 use super::RELATED;
 use super::error::TaskError;
 use super::key::TaskKey;
-use super::record::{Asking, Record, State, StoredError, StoredResult, Wanted};
+use super::record::{Asking, INPUT_BYTES, Record, State, StoredError, StoredResult, Wanted};
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::codes::ErrorCode;
@@ -193,7 +193,8 @@ impl Tasks {
         if let Some(missing) = missing {
             return Err(NotAllowed::Capability(missing).into());
         }
-        let asked: usize = inputs.requests.iter().map(|one| one.key.len() + one.params.len()).sum();
+        let texts = inputs.requests.iter().map(|one| one.key.len() + one.params.len());
+        let asked: usize = texts.map(|bytes| bytes + INPUT_BYTES).sum();
         let known = record.inputs.used_keys.len() + record.inputs.wanted.len();
         let is_used = |key: &str| {
             record.inputs.used_keys.iter().any(|used| used == key)

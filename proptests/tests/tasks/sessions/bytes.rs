@@ -145,6 +145,30 @@ fn tasks_take_the_documented_memory() {
     }
 }
 
+/// The bytes that count for each input beside its texts, as the documentation of `TasksConfig::bytes` says.
+const INPUT_BYTES: usize = 128;
+
+/// Inputs with the shortest keys and without params take the memory that the documentation of `TasksConfig` names.
+#[test]
+fn inputs_take_the_documented_memory() {
+    let mut stage = Stage::<ServerSide>::with(|config| config.notify = false);
+    let keys: Vec<_> = (0..100).map(|number| stage.begin(&number.to_string())).collect();
+    let most = stage.tasks.config().inputs;
+    let before = stage.tasks.bytes();
+    let now = stage.now();
+    let ((), held) = held(|| {
+        for key in keys {
+            // The list of a task has doubled for the last one.
+            for number in 0..=most / 2 {
+                let input = char::from_u32(0x100 + number).unwrap().to_string();
+                stage.tasks.require_input(key, &InputRequired::new().roots(input), now).unwrap();
+            }
+        }
+    });
+    let counted = stage.tasks.bytes() - before;
+    assert!(held <= 2 * counted && counted <= held, "{held} bytes, {counted} counted");
+}
+
 /// A request that waits for a task takes the memory that the documentation of `TasksConfig` names.
 #[test]
 fn requests_that_wait_take_the_documented_memory() {
@@ -199,7 +223,7 @@ fn the_input_of_a_task_counts() {
     assert_eq!(refused, Err(TaskError::TooManyBytes));
     stage.tasks.require_input(key, &asks(&[&long, "b"]), now).unwrap();
     let asked = stage.tasks.bytes();
-    assert_eq!(asked, before + 5_001);
+    assert_eq!(asked, before + 5_001 + 2 * INPUT_BYTES);
     assert_eq!(stage.settled_messages().len(), 2);
     let answer = |id: &str, length: usize| {
         let root = format!(r#"{{"uri":"file:///","name":"{}"}}"#, "x".repeat(length));
@@ -213,7 +237,7 @@ fn the_input_of_a_task_counts() {
     assert_eq!(stage.tasks.bytes(), answered);
     // The next round retires the keys, which still count.
     stage.tasks.require_input(key, &asks(&["c"]), now).unwrap();
-    assert_eq!(stage.tasks.bytes(), asked + 1);
+    assert_eq!(stage.tasks.bytes(), asked + 1 + INPUT_BYTES);
 }
 
 /// Requests for a result without room cost little at each message: the result is not read before there is room for it.
