@@ -119,7 +119,8 @@ impl ConnectionTasks<'_> {
     ///
     /// # Errors
     ///
-    /// [`TaskError::Final`] if the task has ended.
+    /// [`TaskError::Final`] if the task has ended, and [`TaskError::Unknown`] if it does not exist.
+    /// [`TaskError::Encode`] if the notification has no room in the outbox; a later report can succeed.
     pub fn report_progress(
         &mut self,
         task: TaskKey,

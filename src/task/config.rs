@@ -15,10 +15,11 @@ pub struct TasksConfig {
     /// The maximum number of tasks of one [requestor](crate::request::Requestor). Default 1,000. Unknown requestors
     /// are counted by their origin.
     pub tasks_of_owner: u32,
-    /// How long a task is kept from its beginning, if the requestor does not specify it. Default 1 h; `None` means
-    /// forever.
+    /// How long a task is kept from its beginning, if the requestor does not specify it. Default 1 h; `None` means as
+    /// long as [`longest_ttl`](Self::longest_ttl).
     pub ttl: Option<Duration>,
-    /// The maximum time that a task is kept, even if the requestor asks for more. Default 24 h; `None` means forever.
+    /// The maximum time that a task is kept, even if the requestor asks for more. Default 24 h; `None` means no
+    /// maximum. A task never expires if both times are `None` and the requestor does not specify one.
     pub longest_ttl: Option<Duration>,
     /// The recommended time between two polls of a task. Default 1 s.
     pub poll_interval: Duration,

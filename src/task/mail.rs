@@ -23,8 +23,11 @@ pub(crate) enum Notice {
     Dismiss(CallId),
 }
 
-/// The queues of notices, by connection number. A task has at most one notice of each kind for each of its links, so
-/// unread queues stay bounded.
+/// The queues of notices, by connection number.
+///
+/// A task has at most one notice of each kind for each of its links. A notice of a forgotten task or of an ended
+/// request stays in its queue until it is tried, and each attempt to send the queue tries at most 64 notices without
+/// room. So the rotation bounds an unread queue, and not the number of links alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mail {
     /// The queues of all open connections that are involved in tasks.
