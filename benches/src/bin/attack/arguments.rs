@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// The bound on the memory of the server, in MiB, if it differs from that of the everything server
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
     pub(crate) memory: Option<u64>,
+    /// The bound on the wait of a good client, in milliseconds, for example of a server that is not optimised
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    pub(crate) wait: Option<u64>,
     /// List the attacks, and run none
     #[arg(long)]
     pub(crate) list: bool,
@@ -97,10 +100,11 @@ impl Arguments {
         Ok(all.iter().filter(is_wanted).copied().collect())
     }
 
-    /// Returns these bounds, with the memory on the command line.
+    /// Returns these bounds, with the memory and the wait on the command line.
     pub(crate) fn bounds(&self, bounds: Bounds) -> Bounds {
         let memory = self.memory.map_or(bounds.memory, |memory| memory << 20);
-        Bounds { memory, ..bounds }
+        let wait = self.wait.map_or(bounds.wait, Duration::from_millis);
+        Bounds { memory, wait, ..bounds }
     }
 
     /// Returns the command of the client to attack.
@@ -167,10 +171,13 @@ mod tests {
 
     #[test]
     fn a_command_line_is_read() {
-        let arguments =
-            parse("stdio --seconds 9 --memory 7 --only noise --only tasks -- server --fast")
-                .unwrap();
+        let arguments = parse(
+            "stdio --seconds 9 --memory 7 --wait 8 --only noise --only tasks -- server --fast",
+        )
+        .unwrap();
         assert_eq!(arguments.bounds(Bounds::HTTP).memory, 7 << 20);
+        assert_eq!(arguments.bounds(Bounds::HTTP).wait, Duration::from_millis(8));
+        assert_eq!(parse("http").unwrap().bounds(Bounds::HTTP).wait, Bounds::HTTP.wait);
         assert_eq!(arguments.bounds(Bounds::HTTP).work, Bounds::HTTP.work);
         assert_eq!((arguments.transport, arguments.seconds), (Transport::Stdio, 9.0));
         assert_eq!(arguments.command, ["server", "--fast"]);
