@@ -4,8 +4,6 @@
 //! does not have, so that the output fits the schema of the revision. [`fits`](super::fits) compares received values
 //! with it, more tolerantly.
 
-pub(crate) use super::kinds::{Kind, Kinds};
-use super::kinds::{foreign_to, required_by};
 use crate::capability::Capability;
 use crate::json::label::{Label, Mark};
 use crate::version::{Revision, RevisionSet};
@@ -109,15 +107,15 @@ pub(crate) struct Record {
     /// The fields that are required wherever the revision has them, one bit each.
     pub(super) required: u64,
     /// The fields that need no check but that of their value, one bit each, for each revision.
-    plain: [u64; Revision::ALL.len()],
+    pub(super) plain: [u64; Revision::ALL.len()],
     /// The index of the field that distinguishes the kinds.
-    tag: Option<usize>,
+    pub(super) tag: Option<usize>,
     /// The kinds of the object, if there are kinds.
     pub(crate) kinds: Option<Kinds>,
     /// The required fields of the first eight kinds, one bit each.
-    kinds_required: [u64; 8],
+    pub(super) kinds_required: [u64; 8],
     /// The fields that the first eight kinds do not have, because they belong to other kinds, one bit each.
-    foreign: [u64; 8],
+    pub(super) foreign: [u64; 8],
     /// Exactly one of these members must be present. Empty if there is no such rule.
     pub(crate) either: &'static [&'static str],
 }
@@ -149,40 +147,31 @@ pub(crate) enum Presence {
     Essential,
 }
 
+/// The kinds of an object, distinguished by the string in one of its members.
+#[derive(Debug)]
+pub(crate) struct Kinds {
+    pub(crate) tag: &'static str,
+    pub(crate) kinds: &'static [Kind],
+    /// The kind of an object without the tag.
+    pub(crate) default: Option<&'static str>,
+    /// Whether a peer may send other values, which later revisions may define.
+    pub(crate) open: bool,
+}
+
+/// One kind of object.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) revisions: RevisionSet,
+    /// The required members of the kind.
+    pub(crate) required: &'static [&'static str],
+    /// The members of the kind, if other kinds have other members. A member of another kind counts as unknown.
+    pub(crate) record: Option<&'static Record>,
+    /// The capability that the peer must have declared for the kind to be sent.
+    pub(crate) gate: Option<Capability>,
+}
+
 impl Record {
-    /// Creates a table with these members, without kinds.
-    pub(crate) const fn of(fields: &'static [Field]) -> Self {
-        Self::with(fields, None, &[])
-    }
-
-    /// Creates a table with these members and kinds. Exactly one of the members in `either` must be present.
-    pub(crate) const fn with(
-        fields: &'static [Field],
-        kinds: Option<Kinds>,
-        either: &'static [&'static str],
-    ) -> Self {
-        let (mut required, mut tag, mut index, mut rest) = (0, None, 0, fields);
-        let mut plain = [0; Revision::ALL.len()];
-        while let [field, behind @ ..] = rest {
-            if matches!(field.presence, Presence::Required) {
-                required |= 1 << index;
-            }
-            if let Some(kinds) = &kinds
-                && is_same(kinds.tag, field.name)
-            {
-                tag = Some(index);
-            } else if field.in_kind.is_none() && field.gate.is_none() {
-                note_revisions(&mut plain, field.revisions, 1 << index);
-            }
-            (index, rest) = (index + 1, behind);
-        }
-        let (kinds_required, foreign) = match &kinds {
-            Some(kinds) => (required_by(kinds.kinds, fields), foreign_to(kinds, fields)),
-            None => ([0; 8], [0; 8]),
-        };
-        Self { fields, required, plain, tag, kinds, kinds_required, foreign, either }
-    }
-
     /// Returns the number of required members.
     pub(crate) const fn required_members(&self) -> usize {
         self.required.count_ones() as usize
@@ -248,17 +237,6 @@ impl Record {
         let mark = Mark::of(key);
         let index = self.fields.iter().position(|field| field.label.is(key, mark))?;
         Some((index, self.fields.get(index)?))
-    }
-}
-
-/// Sets a bit for each revision of a set.
-const fn note_revisions(each: &mut [u64; Revision::ALL.len()], revisions: RevisionSet, bit: u64) {
-    let (mut each, mut names): (&mut [u64], &[Revision]) = (each, &Revision::ALL);
-    while let ([bits, behind @ ..], [revision, later @ ..]) = (each, names) {
-        if revisions.contains(*revision) {
-            *bits |= bit;
-        }
-        (each, names) = (behind, later);
     }
 }
 
@@ -340,6 +318,28 @@ impl Field {
             }
             _ => self.revisions.contains(revision),
         }
+    }
+}
+
+impl Kind {
+    /// Creates a kind with these required members.
+    pub(crate) const fn of(name: &'static str, required: &'static [&'static str]) -> Self {
+        Self { name, revisions: RevisionSet::ALL, required, record: None, gate: None }
+    }
+
+    /// Returns the definition with its members.
+    pub(crate) const fn with(self, record: &'static Record) -> Self {
+        Self { record: Some(record), ..self }
+    }
+
+    /// Returns the definition restricted to this revision and later ones.
+    pub(crate) const fn since(self, revision: Revision) -> Self {
+        Self { revisions: RevisionSet::since(revision), ..self }
+    }
+
+    /// Returns the definition, sent only if the peer has declared this capability.
+    pub(crate) const fn gated(self, capability: Capability) -> Self {
+        Self { gate: Some(capability), ..self }
     }
 }
 

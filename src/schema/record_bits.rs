@@ -1,58 +1,46 @@
-//! `Kinds`: the kinds of an object with a tag, and the members of each kind.
+//! The constructors of [`Record`], which note facts about its fields as bits. All of them run in constant evaluation.
 
-use super::shape::{Field, Record, is_same};
-use crate::capability::Capability;
+use super::shape::{Field, Kind, Kinds, Presence, Record, is_same};
 use crate::version::{Revision, RevisionSet};
 
-/// The kinds of an object, distinguished by the string in one of its members.
-#[derive(Debug)]
-pub(crate) struct Kinds {
-    pub(crate) tag: &'static str,
-    pub(crate) kinds: &'static [Kind],
-    /// The kind of an object without the tag.
-    pub(crate) default: Option<&'static str>,
-    /// Whether a peer may send other values, which later revisions may define.
-    pub(crate) open: bool,
-}
-
-/// One kind of object.
-#[derive(Debug)]
-pub(crate) struct Kind {
-    pub(crate) name: &'static str,
-    pub(crate) revisions: RevisionSet,
-    /// The required members of the kind.
-    pub(crate) required: &'static [&'static str],
-    /// The members of the kind, if other kinds have other members. A member of another kind counts as unknown.
-    pub(crate) record: Option<&'static Record>,
-    /// The capability that the peer must have declared for the kind to be sent.
-    pub(crate) gate: Option<Capability>,
-}
-
-impl Kind {
-    /// Creates a kind with these required members.
-    pub(crate) const fn of(name: &'static str, required: &'static [&'static str]) -> Self {
-        Self { name, revisions: RevisionSet::ALL, required, record: None, gate: None }
+impl Record {
+    /// Creates a table with these members, without kinds.
+    pub(crate) const fn of(fields: &'static [Field]) -> Self {
+        Self::with(fields, None, &[])
     }
 
-    /// Returns the definition with its members.
-    pub(crate) const fn with(self, record: &'static Record) -> Self {
-        Self { record: Some(record), ..self }
-    }
-
-    /// Returns the definition restricted to this revision and later ones.
-    pub(crate) const fn since(self, revision: Revision) -> Self {
-        Self { revisions: RevisionSet::since(revision), ..self }
-    }
-
-    /// Returns the definition, sent only if the peer has declared this capability.
-    pub(crate) const fn gated(self, capability: Capability) -> Self {
-        Self { gate: Some(capability), ..self }
+    /// Creates a table with these members and kinds. Exactly one of the members in `either` must be present.
+    pub(crate) const fn with(
+        fields: &'static [Field],
+        kinds: Option<Kinds>,
+        either: &'static [&'static str],
+    ) -> Self {
+        let (mut required, mut tag, mut index, mut rest) = (0, None, 0, fields);
+        let mut plain = [0; Revision::ALL.len()];
+        while let [field, behind @ ..] = rest {
+            if matches!(field.presence, Presence::Required) {
+                required |= 1 << index;
+            }
+            if let Some(kinds) = &kinds
+                && is_same(kinds.tag, field.name)
+            {
+                tag = Some(index);
+            } else if field.in_kind.is_none() && field.gate.is_none() {
+                note_revisions(&mut plain, field.revisions, 1 << index);
+            }
+            (index, rest) = (index + 1, behind);
+        }
+        let (kinds_required, foreign) = match &kinds {
+            Some(kinds) => (required_by(kinds.kinds, fields), foreign_to(kinds, fields)),
+            None => ([0; 8], [0; 8]),
+        };
+        Self { fields, required, plain, tag, kinds, kinds_required, foreign, either }
     }
 }
 
 /// Returns the required fields of the first kinds, one bit each. A name without a field sets all bits, which no
 /// object satisfies.
-pub(super) const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
+const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
     let mut each = [0; 8];
     let (mut rest, mut kinds): (&mut [u64], _) = (&mut each, kinds);
     while let ([bits, behind @ ..], [kind, later @ ..]) = (rest, kinds) {
@@ -67,7 +55,7 @@ pub(super) const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
 }
 
 /// Returns the fields that the first kinds do not have, because they belong to other kinds, one bit each.
-pub(super) const fn foreign_to(kinds: &Kinds, fields: &[Field]) -> [u64; 8] {
+const fn foreign_to(kinds: &Kinds, fields: &[Field]) -> [u64; 8] {
     let mut each = [0; 8];
     let (mut rest, mut some): (&mut [u64], _) = (&mut each, kinds.kinds);
     while let ([bits, behind @ ..], [kind, later @ ..]) = (rest, some) {
@@ -120,4 +108,15 @@ const fn bit_of(name: &str, fields: &[Field]) -> u64 {
         (bit, rest) = (bit << 1, behind);
     }
     u64::MAX
+}
+
+/// Sets a bit for each revision of a set.
+const fn note_revisions(each: &mut [u64; Revision::ALL.len()], revisions: RevisionSet, bit: u64) {
+    let (mut each, mut names): (&mut [u64], &[Revision]) = (each, &Revision::ALL);
+    while let ([bits, behind @ ..], [revision, later @ ..]) = (each, names) {
+        if revisions.contains(*revision) {
+            *bits |= bit;
+        }
+        (each, names) = (behind, later);
+    }
 }
