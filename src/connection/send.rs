@@ -7,6 +7,24 @@ use crate::frame::{Room, Tag};
 use crate::handle::IncomingId;
 use crate::schema::{EncodeError, Writer};
 
+/// Checks that the outbox of a route may have room for a message with a text of this length. An empty outbox is not
+/// checked, because the message may be shorter than the text.
+///
+/// The check costs no look at the text. Without it, a peer that does not read could have a long text read after each
+/// of its messages.
+///
+/// # Errors
+///
+/// [`EncodeError::Full`] if the outbox lacks room and is not empty.
+pub(super) fn check_room(
+    route: Route,
+    length: usize,
+    out: &mut dyn Outboxes,
+) -> Result<(), EncodeError> {
+    let outbox = out.outbox(route);
+    if outbox.room() < length && !outbox.is_empty() { Err(EncodeError::Full) } else { Ok(()) }
+}
+
 /// Sends a message that a caller requested.
 #[inline]
 pub(super) fn send(

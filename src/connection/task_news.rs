@@ -12,7 +12,7 @@ use super::outboxes::{Outboxes, Route};
 use super::outgoing_request::Owner;
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
-use super::send::{SentMessage, observe_sent};
+use super::send::{SentMessage, check_room, observe_sent};
 use super::task_host::{NO_SUCH_TASK, TaskHost};
 use crate::codes::ErrorCode;
 use crate::dialect::RespondError;
@@ -30,24 +30,6 @@ use crate::time::Instant;
 
 /// A message has no room now, or too many calls are pending: it is sent later.
 struct Later;
-
-/// Checks that the outbox of a route may have room for a message with a text of this length. An empty outbox is not
-/// checked, because the message may be shorter than the text.
-///
-/// The check costs no look at the text. Without it, a peer that does not read could have a long text read after each
-/// of its messages.
-///
-/// # Errors
-///
-/// [`EncodeError::Full`] if the outbox lacks room and is not empty.
-pub(super) fn check_room(
-    route: Route,
-    length: usize,
-    out: &mut dyn Outboxes,
-) -> Result<(), EncodeError> {
-    let outbox = out.outbox(route);
-    if outbox.room() < length && !outbox.is_empty() { Err(EncodeError::Full) } else { Ok(()) }
-}
 
 /// Whether a route will have room for a message that has not fit. An empty outbox never will.
 fn has_room_later(route: Route, out: &mut dyn Outboxes) -> bool {
