@@ -55,13 +55,14 @@ impl ClientTransport {
 
     /// Sends a message, or performs the equivalent HTTP operation.
     fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
+        let until = now + self.requests.config().notice_timeout;
         if message.starts_with(b"[") {
             let exchange = match tag {
                 Tag::Batch => {
                     let calls = self.batches.pop_front().unwrap_or_default();
                     Exchange::new(Purpose::Batch(PendingBatch::read(&message, &calls)), true)
                 }
-                _ => self.notice(false, message.len(), now),
+                _ => Exchange::notice(false, message.len(), until),
             };
             let request = self.requests.post(message);
             self.requests.send_in_session(exchange, request);
@@ -98,7 +99,7 @@ impl ClientTransport {
                 Exchange::new(Purpose::Request(asked), !is_sessionless)
             }
             _ => {
-                let mut notice = self.notice(completes_handshake, message.len(), now);
+                let mut notice = Exchange::notice(completes_handshake, message.len(), until);
                 notice.in_session = !is_sessionless;
                 notice
             }
@@ -124,12 +125,6 @@ impl ClientTransport {
             let deadline = now + self.requests.config().listen_first;
             self.hold.until_initialized(number, deadline);
         }
-    }
-
-    /// Creates the exchange of a message that expects no response, which must be accepted in time.
-    fn notice(&self, completes_handshake: bool, bytes: usize, now: Instant) -> Exchange {
-        let deadline = now + self.requests.config().notice_timeout;
-        Exchange::notice(completes_handshake, bytes, deadline)
     }
 
     /// Returns the header fields of a modern message.
