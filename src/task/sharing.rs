@@ -11,6 +11,7 @@ use super::snapshot::{RestoreError, TaskRecord};
 use super::status::Status;
 use super::tasks::Tasks;
 use super::work::Which;
+use crate::handle::IncomingId;
 use crate::ordered::OrderedSet;
 use crate::time::Instant;
 
@@ -67,13 +68,19 @@ impl<'t> TaskSharing<'t> {
 
     /// Whether a request for the result of a task, or a subscription to it, waits on a connection that has not ended.
     ///
-    /// A request that the peer has cancelled counts until [`Tasks::request_cancelled`] is called for it. The drivers
-    /// call that method.
+    /// A request that the peer has cancelled counts until [`request_cancelled`](Self::request_cancelled) is called for
+    /// it. The drivers call that method.
     pub fn is_awaited(&self, key: TaskKey) -> bool {
         let Some(record) = self.0.records.get(key) else { return false };
         let waiters = record.links.waiters.iter();
         let watchers = record.links.watchers.iter().map(|(listen, _)| listen);
         waiters.chain(watchers).any(|one| self.0.mail.is_waiting(*one))
+    }
+
+    /// Notes that the peer has cancelled a request for the result of a task, or a subscription: see
+    /// [`is_awaited`](Self::is_awaited). Call it for the event `Cancelled`. For any other request it has no effect.
+    pub fn request_cancelled(&mut self, id: IncomingId) {
+        self.0.mail.waits_no_more(id);
     }
 
     /// Replaces a task by its record, which another process has stored, or [restores](Tasks::restore) it. A task with a change

@@ -236,13 +236,6 @@ impl Tasks {
         }
     }
 
-    /// Notes that the peer has cancelled a request for the result of a task, or a subscription. Call it for the event
-    /// `Cancelled` if processes share the tasks: see [`TaskSharing::is_awaited`](super::TaskSharing::is_awaited). For
-    /// any other request it has no effect.
-    pub fn request_cancelled(&mut self, id: IncomingId) {
-        self.mail.waits_no_more(id);
-    }
-
     /// Notes that a task has been announced on a connection. In the modern era only polls and subscriptions report on
     /// a task.
     pub(crate) fn announced(

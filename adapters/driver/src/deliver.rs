@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mcp_sansio::event::CallEnded;
 use mcp_sansio::json::Str;
+use mcp_sansio::task::TaskSharing;
 use mcp_sansio::{Cause, Frame, Inbox, IncomingId, Instant, Phase, Received};
 
 use crate::exchange::Exchange;
@@ -214,7 +215,7 @@ impl<M: Machine> Wire<M> {
                 }
                 if let Some(tasks) = &self.tasks {
                     // It may wait for a task.
-                    tasks.lock().tasks.request_cancelled(event.id);
+                    TaskSharing::of(&mut tasks.lock().tasks).request_cancelled(event.id);
                 }
                 cancelled(state, event.id, None);
                 // No handler serves a subscription, so its end is an event. So is the end of a request that waits for input.

@@ -182,9 +182,9 @@ fn a_cancelled_request_does_not_wait_for_a_copy() {
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
             );
             let Reaction::Cancelled(request, _) = stage.receive(&frame) else { panic!("{id}") };
-            stage.tasks.request_cancelled(request);
+            TaskSharing::of(&mut stage.tasks).request_cancelled(request);
             // The second time it has no effect.
-            stage.tasks.request_cancelled(request);
+            TaskSharing::of(&mut stage.tasks).request_cancelled(request);
         };
         for id in ["1", "2"] {
             assert_eq!(other.answers(&about(id, "result", "a")), [""; 0]);
