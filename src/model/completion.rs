@@ -100,16 +100,20 @@ struct ResourceReference<'a> {
 
 const TITLE: Field = Field::optional("title", Shape::Text).since(Revision::V2025_06_18);
 
+const NAME: Field = Field::optional("name", Shape::Text);
+const URI: Field = Field::optional("uri", Shape::Text);
+
+static PROMPT: Record = Record::with(&[NAME, TITLE], None, &[]);
+static RESOURCE: Record = Record::with(&[URI], None, &[]);
+
 static REFERENCE: Record = Record::with(
-    &[
-        Field::required("type", Shape::Text),
-        Field::optional("name", Shape::Text),
-        TITLE,
-        Field::optional("uri", Shape::Text),
-    ],
+    &[Field::required("type", Shape::Text), NAME, TITLE, URI],
     Some(Kinds {
         tag: "type",
-        kinds: &[Kind::of("ref/prompt", &["name"]), Kind::of("ref/resource", &["uri"])],
+        kinds: &[
+            Kind::of("ref/prompt", &["name"]).with(&PROMPT),
+            Kind::of("ref/resource", &["uri"]).with(&RESOURCE),
+        ],
         default: None,
         open: false,
     }),

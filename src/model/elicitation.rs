@@ -45,14 +45,26 @@ static ELICIT: Record = Record::with(
         kinds: &[
             Kind::of("form", &["requestedSchema"])
                 .since(Revision::V2025_06_18)
-                .gated(Capability::ElicitationForm),
+                .gated(Capability::ElicitationForm)
+                .with(&FORM),
             Kind::of("url", &["url", "elicitationId"])
                 .since(Revision::V2025_11_25)
-                .gated(Capability::ElicitationUrl),
+                .gated(Capability::ElicitationUrl)
+                .with(&URL),
         ],
         default: Some("form"),
         open: false,
     }),
+    &[],
+);
+
+/// The members of the form mode alone.
+static FORM: Record = Record::with(&[Field::optional("requestedSchema", Shape::Object)], None, &[]);
+
+/// The members of the URL mode alone.
+static URL: Record = Record::with(
+    &[Field::optional("url", Shape::Uri), Field::optional("elicitationId", Shape::Text)],
+    None,
     &[],
 );
 

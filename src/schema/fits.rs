@@ -77,8 +77,12 @@ impl Comparison {
         let Some(kinds) = &record.kinds else { return false };
         let mut sight = Sight::of(record);
         let tag = object.members().find(|(key, _)| *key == *kinds.tag).map(|(_, value)| value);
-        let Some(tag) = tag.and_then(Str::from_literal) else { return false };
-        let is_known = sight.tag(self.revision, Strictness::Tolerant, |name| tag == *name);
+        let tag = tag.filter(|tag| *tag != "null").map(Str::from_literal);
+        let is_it = |name: &str| match &tag {
+            Some(tag) => tag.as_ref().is_some_and(|tag| *tag == *name),
+            None => kinds.default == Some(name),
+        };
+        let is_known = sight.tag(self.revision, Strictness::Tolerant, is_it);
         is_known.is_ok() && sight.is_foreign(index)
     }
 

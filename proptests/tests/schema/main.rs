@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod arbitrary;
+mod generated;
 mod official;
 mod official_examples;
 mod shapes;

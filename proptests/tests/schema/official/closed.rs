@@ -1,13 +1,13 @@
 //! The official schemas, and closed variants that forbid unnamed members.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::{Mutex, OnceLock};
 
 use jsonschema::Validator;
 use mcp_sansio::Revision;
 use mcp_sansio_proptests::shared;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The schema of one revision.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Schemas {
     closed: Value,
     /// The member that contains the definitions.
     place: &'static str,
+    /// The names of the members of all definitions.
+    members: Vec<String>,
     /// The validators that were used, by whether they are closed and by definition.
     validators: Mutex<BTreeMap<(bool, String), Validator>>,
 }
@@ -42,7 +44,18 @@ impl Schemas {
                 close(definition, name.ends_with("Result") || name.ends_with("Params"));
             }
         }
-        Some(Self { open, closed, place, validators: Mutex::default() })
+        let members = member_names(&open[place]).into_iter().collect();
+        Some(Self { open, closed, place, members, validators: Mutex::default() })
+    }
+
+    /// Returns a definition.
+    pub(crate) fn definition(&self, name: &str) -> &Value {
+        &self.open[self.place][name]
+    }
+
+    /// Returns the names of the members of all definitions.
+    pub(crate) fn members(&self) -> &[String] {
+        &self.members
     }
 
     /// Returns the names of all definitions.
@@ -107,6 +120,19 @@ impl Schemas {
             }),
             _ => json!({ "$schema": dialect, place: schema[place], "$ref": reference }),
         }
+    }
+}
+
+/// Returns the names of all members in a part of a schema.
+fn member_names(schema: &Value) -> BTreeSet<String> {
+    match schema {
+        Value::Array(parts) => parts.iter().flat_map(member_names).collect(),
+        Value::Object(parts) => {
+            let properties = parts.get("properties").and_then(Value::as_object);
+            let names = properties.into_iter().flat_map(Map::keys).cloned();
+            names.chain(parts.values().flat_map(member_names)).collect()
+        }
+        _ => BTreeSet::new(),
     }
 }
 

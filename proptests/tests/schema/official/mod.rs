@@ -4,16 +4,16 @@
 //! are closed first (see `closed`): a message may contain only the members that its revision names.
 
 mod caching;
-mod closed;
+pub(crate) mod closed;
 mod input;
 mod members;
-mod messages;
+pub(crate) mod messages;
 mod modern;
 mod names;
 mod refusals;
 mod rejections;
 mod sessions;
-mod stateless;
+pub(crate) mod stateless;
 
 use closed::Schemas;
 use mcp_sansio::Revision;
