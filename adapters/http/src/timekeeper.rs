@@ -88,7 +88,7 @@ impl Timekeeper {
         drop(state);
         waker.into_iter().for_each(Waker::wake);
         if !is_running {
-            let task = Running { keeper: Arc::clone(self), inner: Arc::downgrade(inner) };
+            let task = Running::new(Arc::clone(self), Arc::downgrade(inner));
             tokio::spawn(task.run());
         }
     }
@@ -187,10 +187,16 @@ impl Inner {
 struct Running {
     keeper: Arc<Timekeeper>,
     inner: Weak<Inner>,
+    /// Whether the task has ended by itself. Sessions that begin from then on belong to the next task.
+    has_ended: bool,
 }
 
 impl Running {
-    async fn run(self) {
+    const fn new(keeper: Arc<Timekeeper>, inner: Weak<Inner>) -> Self {
+        Self { keeper, inner, has_ended: false }
+    }
+
+    async fn run(mut self) {
         loop {
             let due = self.keeper.take_due(Instant::now());
             for some in due.chunks(MOST_AT_ONCE) {
@@ -201,6 +207,7 @@ impl Running {
             let sweep = self.inner.upgrade().and_then(|inner| inner.end_idle_sessions());
             let has_sessions = || self.inner.upgrade().is_some_and(|inner| inner.has_sessions());
             if self.keeper.may_end(has_sessions) {
+                self.has_ended = true;
                 return;
             }
             let sweep = sweep.map(|wait| Instant::now() + wait);
@@ -214,10 +221,13 @@ impl Running {
     }
 }
 
-/// The runtime ends: no task handles the timeouts of the sessions any more, so the sessions end and handlers are
-/// notified.
+/// If the task has not ended by itself, the runtime ends: nothing handles the timeouts of the sessions any more, so the
+/// sessions end and handlers are notified.
 impl Drop for Running {
     fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
         let mut state = lock(&self.keeper.state);
         state.is_running = false;
         let mut left = mem::take(&mut state.woken);
@@ -226,5 +236,37 @@ impl Drop for Running {
         let mut wires: Vec<_> = left.iter().filter_map(|alarm| alarm.wire.upgrade()).collect();
         wires.extend(self.inner.upgrade().into_iter().flat_map(|inner| inner.session_wires()));
         wires.iter().for_each(|wire| wire.abandon());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a timekeeper with the alarm of a session that is about to be opened.
+    fn keeper() -> Arc<Timekeeper> {
+        let keeper = Arc::new(Timekeeper::default());
+        let alarm = Alarm {
+            session: SessionId::from_random([7; 16]),
+            wire: Weak::new(),
+            keeper: Arc::downgrade(&keeper),
+            number: 1,
+            is_woken: AtomicBool::new(true),
+            at: Mutex::new(None),
+        };
+        lock(&keeper.state).woken.push(Arc::new(alarm));
+        keeper
+    }
+
+    /// A session can be opened after the last look of the task and before the task is dropped.
+    #[test]
+    fn a_task_that_has_ended_leaves_later_sessions_alone() {
+        for (has_ended, left) in [(true, 1), (false, 0)] {
+            let keeper = keeper();
+            let mut running = Running::new(Arc::clone(&keeper), Weak::new());
+            running.has_ended = has_ended;
+            drop(running);
+            assert_eq!(lock(&keeper.state).woken.len(), left, "{has_ended}");
+        }
     }
 }
