@@ -3,24 +3,19 @@
 //! [discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::answers::{Discovery, InitializeOutcome};
 use super::connected::{ConnectError, ConnectFailure, Connected};
 use super::event::ClientEvent;
-use super::negotiation::{
-    Abilities, Failing, Move, Negotiation, NegotiationBasis, Probed, Refused,
-};
+use super::negotiation::{Abilities, Failing, Move, NegotiationBasis, Probed, Refused};
 use super::{Client, Stage};
 use crate::capability::CapabilitySet;
 use crate::codes::ErrorCode;
 use crate::config::ClientConfig;
 use crate::connection::{
-    Cause, Cx, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, SentMessage,
-    UnmatchedResponse,
+    Cause, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, SentMessage, UnmatchedResponse,
 };
 use crate::dialect::declarable;
-use crate::handle::ConnectionNumber;
 use crate::json::Raw;
 use crate::json::member;
 use crate::model::InitializeParams;
@@ -250,28 +245,6 @@ impl Client {
         self.subscribe_to_wanted(now, out);
     }
 
-    /// Opens the subscriptions that were requested before the connection was open.
-    fn subscribe_to_wanted(&mut self, now: Instant, out: &mut dyn Outboxes) {
-        let config = &self.config;
-        if let Some(filter) = &config.listen {
-            // A full table shows again with the next call, so the error is not reported here.
-            _ = self.connection.dispatcher.serving.calls.subscribe(
-                &mut Cx::at(&config.connection, now, out),
-                filter,
-                true,
-            );
-        }
-        let dispatcher = &mut self.connection.dispatcher;
-        // A subscription that fails now is left to the next connection.
-        self.wanted.retain(|filter| {
-            dispatcher
-                .serving
-                .calls
-                .subscribe(&mut Cx::at(&config.connection, now, out), filter, false)
-                .is_err()
-        });
-    }
-
     const fn settle(&mut self, basis: NegotiationBasis) -> NegotiationBasis {
         self.basis = Some(basis);
         basis
@@ -418,26 +391,6 @@ impl Client {
             opening.give_up_probe(messages);
         }
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
-    }
-
-    /// Returns a new client for the next connection to the same server. It knows the era and the revision of the
-    /// server, and reopens the lost subscriptions. Cached results of the server are stale:
-    /// [`Change::Everything`](crate::cache::Change::Everything).
-    #[must_use]
-    pub fn reconnect(&self, number: ConnectionNumber) -> Self {
-        let mut config = Arc::clone(&self.config);
-        if let Some(revision) = self.revision()
-            && config.known != Some(revision)
-        {
-            Arc::make_mut(&mut config).known = Some(revision);
-        }
-        let mut successor = Self::with_connection_number(config, number);
-        successor.negotiation = Negotiation::new(self.negotiation.ended_on_probe());
-        // Includes the subscriptions that this client has not opened yet.
-        let wanted = self.wanted.iter().cloned();
-        successor.wanted =
-            wanted.chain(self.connection.dispatcher.serving.calls.wanted_subscriptions()).collect();
-        successor
     }
 
     fn open<'f>(

@@ -1,9 +1,12 @@
 //! The subscriptions of a client
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
+use alloc::sync::Arc;
+
 use super::Client;
-use crate::connection::{CallError, CallOptions, Outboxes};
-use crate::handle::CallId;
+use super::negotiation::Negotiation;
+use crate::connection::{CallError, CallOptions, Cx, Outboxes};
+use crate::handle::{CallId, ConnectionNumber};
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
 use crate::time::Instant;
 
@@ -59,5 +62,50 @@ impl Client {
             self.connection.dispatcher.messages_mut().session.request_level = Some(level);
         }
         Ok(call)
+    }
+}
+
+/// # Reconnecting
+impl Client {
+    /// Returns a new client for the next connection to the same server. It knows the era and the revision of the
+    /// server, and reopens the lost subscriptions. Cached results of the server are stale:
+    /// [`Change::Everything`](crate::cache::Change::Everything).
+    #[must_use]
+    pub fn reconnect(&self, number: ConnectionNumber) -> Self {
+        let mut config = Arc::clone(&self.config);
+        if let Some(revision) = self.revision()
+            && config.known != Some(revision)
+        {
+            Arc::make_mut(&mut config).known = Some(revision);
+        }
+        let mut successor = Self::with_connection_number(config, number);
+        successor.negotiation = Negotiation::new(self.negotiation.ended_on_probe());
+        // Includes the subscriptions that this client has not opened yet.
+        let wanted = self.wanted.iter().cloned();
+        successor.wanted =
+            wanted.chain(self.connection.dispatcher.serving.calls.wanted_subscriptions()).collect();
+        successor
+    }
+
+    /// Opens the subscriptions that were requested before the connection was open.
+    pub(super) fn subscribe_to_wanted(&mut self, now: Instant, out: &mut dyn Outboxes) {
+        let config = &self.config;
+        if let Some(filter) = &config.listen {
+            // A full table shows again with the next call, so the error is not reported here.
+            _ = self.connection.dispatcher.serving.calls.subscribe(
+                &mut Cx::at(&config.connection, now, out),
+                filter,
+                true,
+            );
+        }
+        let dispatcher = &mut self.connection.dispatcher;
+        // A subscription that fails now is left to the next connection.
+        self.wanted.retain(|filter| {
+            dispatcher
+                .serving
+                .calls
+                .subscribe(&mut Cx::at(&config.connection, now, out), filter, false)
+                .is_err()
+        });
     }
 }
