@@ -121,6 +121,11 @@ impl Batches {
         self.table.len() < most
     }
 
+    /// Whether the responses to the batch end a stream together.
+    pub(super) fn is_of_stream(&self, place: SlotKey) -> bool {
+        self.table.get(place).is_some_and(|batch| matches!(batch.route, Route::Stream(_)))
+    }
+
     /// Returns the bytes of the waiting responses.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes

@@ -6,6 +6,7 @@ use super::answer_context::{ids_in, written};
 use super::cx::Cx;
 use super::event::Cause;
 use super::exchange::Exchange;
+use super::inbound_batches::Batches;
 use super::incoming::{Incoming, Taken};
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
@@ -72,7 +73,7 @@ impl<C: Recycle> Messages<C> {
         let asked = exchange.kind.filter(|_| kind == ReplyKind::Result);
         let form = asked.map(|asked| asked.rule().result(exchange.context.revision));
         let own = self.session.identity.as_deref();
-        let write = |writer: &mut Writer<'_>| {
+        let mut write = |writer: &mut Writer<'_>| {
             let start = writer.position();
             stamped(own, exchange, (&wire, kind), |additions| {
                 write_result(writer, &wire, result, additions, form)
@@ -86,10 +87,7 @@ impl<C: Recycle> Messages<C> {
             }
         };
         match exchange.batch {
-            Some(batch) => {
-                let limits = &cx.config.limits;
-                batches.append(batch, (limits.outbox_bytes, limits.id_bytes), write)?;
-            }
+            Some(batch) => put(cx, batches, (batch, id), SentMessage::Result, &mut write)?,
             None => send(cx.out, Route::Exchange(id), SentMessage::Result, write)?,
         }
         Ok(())
@@ -124,8 +122,9 @@ impl<C: Recycle> Messages<C> {
         };
         let mut elicitations = Vec::new();
         let code = fault.code;
-        let write = |writer: &mut Writer<'_>| {
+        let mut write = |writer: &mut Writer<'_>| {
             let start = writer.position();
+            elicitations.clear();
             write_error(writer, ReplyTo::To(&wire), fault, form)?;
             if form.is_some() {
                 let error = written(writer.since(start), Member::Error);
@@ -140,10 +139,7 @@ impl<C: Recycle> Messages<C> {
             Ok(())
         };
         match exchange.batch {
-            Some(batch) => {
-                let limits = &cx.config.limits;
-                batches.append(batch, (limits.outbox_bytes, limits.id_bytes), write)?;
-            }
+            Some(batch) => put(cx, batches, (batch, id), SentMessage::Error(code), &mut write)?,
             None => send(cx.out, Route::Exchange(id), SentMessage::Error(code), write)?,
         }
         for elicitation in &elicitations {
@@ -252,7 +248,7 @@ impl<C: Recycle> Messages<C> {
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
         let put = self.incoming.batches.append(batch, (room, limits.id_bytes), &write);
         match put {
-            Err(EncodeError::Full) if !matches!(route, Route::Stream(_)) => {
+            Err(EncodeError::Full) if !self.incoming.batches.is_of_stream(batch) => {
                 self.send_own(cx, route, sent, write)
             }
             put => put.is_ok(),
@@ -301,5 +297,30 @@ impl<C: Recycle> Messages<C> {
         let bytes = outbox.last_length();
         observe_bytes(cx.out, route, sent, bytes);
         true
+    }
+}
+
+/// Writes a response of the application into its batch, or as a message of its own.
+///
+/// Responses that wait in a batch leave only with the last one, so a response without room in its batch is a message
+/// of its own. Over HTTP, where the responses to a batch end their stream together, an error may use the reserve.
+#[cold]
+fn put(
+    cx: &mut Cx<'_, '_>,
+    batches: &mut Batches,
+    (batch, id): (SlotKey, IncomingId),
+    sent: SentMessage<'_>,
+    write: &mut dyn FnMut(&mut Writer<'_>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let limits = &cx.config.limits;
+    let is_of_stream = batches.is_of_stream(batch);
+    let reserve = match sent {
+        SentMessage::Error(_) if is_of_stream => limits.reserve_bytes,
+        _ => 0,
+    };
+    let room = limits.outbox_bytes.saturating_add(reserve);
+    match batches.append(batch, (room, limits.id_bytes), &mut *write) {
+        Err(EncodeError::Full) if !is_of_stream => send(cx.out, Route::Exchange(id), sent, write),
+        put => put,
     }
 }

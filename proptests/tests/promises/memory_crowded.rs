@@ -123,7 +123,11 @@ impl Crowded {
             }
             let answer = Raw::new(&answer).unwrap();
             for id in open.into_iter().skip(1) {
-                _ = self.side.server.respond(id, &answer, &mut self.side.out);
+                self.side.server.respond(id, &answer, &mut self.side.out).unwrap();
+                // A response without room in its batch is a message of its own.
+                if !self.side.sent().is_empty() {
+                    break;
+                }
             }
         }
     }

@@ -10,8 +10,8 @@ use mcp_sansio::progress::{Progress, ProgressReport};
 use mcp_sansio::schema::{EncodeError, Json};
 use mcp_sansio::subscription::{Delivery, Log};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Cause, ClientEvent, Frames, IncomingId, Limits, Outcome,
-    Revision, ServerEvent,
+    CallError, CallId, CallOptions, Cause, ClientEvent, ErrorCode, Frames, IncomingId, Limits,
+    Outcome, Revision, ServerEvent,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -268,6 +268,27 @@ fn the_responses_of_a_batch_may_fill_the_outbox() {
     assert_eq!(side.sent(), [array(&[&expected[0], &expected[1]])]);
 }
 
+/// Waiting responses leave only with the last one of their batch, so no response waits for their room.
+#[test]
+fn a_response_without_room_in_its_batch_is_sent_alone() {
+    let mut config = config::server();
+    config.connection.limits.outbox_bytes = 1_000;
+    let mut side = ServerSide::ready_with(config, BATCHED);
+    let requests = requests(&mut side, [1, 2, 3, 4, 5]);
+    let answer = format!(r#"{{"text":"{}"}}"#, "x".repeat(300));
+    let expected = [1, 2, 3, 4].map(|id| result(id).replace("{}", &answer));
+    for (request, expected) in requests.into_iter().zip(&expected) {
+        side.respond(request, &answer);
+        let alone = [expected.clone()];
+        let sent: &[String] = if request < requests[2] { &[] } else { &alone };
+        assert_eq!(side.sent(), sent);
+    }
+    side.server.reject(requests[4], ErrorCode::INTERNAL_ERROR, "e", &mut side.out).unwrap();
+    let error = r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"e"}}"#;
+    assert_eq!(side.sent(), [array(&[&expected[0], &expected[1], error])]);
+    assert_eq!(side.server.in_flight().counts().inbound, 0);
+}
+
 /// Proves L-BATCH-10, L-RACE-33: an empty array is not sent.
 #[test]
 fn nothing_is_sent_if_every_element_is_cancelled() {
@@ -405,9 +426,7 @@ fn a_batch_is_answered_by_one_array() {
     let [first, second] = requests(&mut side, [1, 2]);
     side.respond(second, "{}");
     assert_eq!(side.sent(), [""; 0]);
-    side.server
-        .reject(first, mcp_sansio::ErrorCode::INTERNAL_ERROR, "broken", &mut side.out)
-        .unwrap();
+    side.server.reject(first, ErrorCode::INTERNAL_ERROR, "broken", &mut side.out).unwrap();
     let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"broken"}}"#;
     assert_eq!(side.sent(), [array(&[&result(2), error])]);
     let [only] = requests(&mut side, [1]);

@@ -69,8 +69,10 @@ fn an_input_failure_does_not_hold_back_batch_responses() {
     side.respond(other.id, &format!("{{{}}}", long_result()));
     assert_eq!(side.sent(), [""; 0]);
     assert_input_failure(&mut side, waiting);
-    let answers = [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)];
-    assert_eq!(side.sent(), [format!("[{}]", answers.join(","))]);
+    // It has no room in the batch, so it is a message of its own.
+    let failed = format!(r#""content":[{{"type":"text","text":"{NOT_GIVEN}"}}],"isError":true"#);
+    let answered = [plain("1", &failed), format!("[{}]", plain("2", &long_result()))];
+    assert_eq!(side.sent(), answered);
     // The ids of the batch are free again.
     let again = request(&mut side, &call("2"));
     side.respond(again.id, r#"{"content":[]}"#);
