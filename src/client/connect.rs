@@ -14,6 +14,7 @@ use crate::codes::ErrorCode;
 use crate::config::ClientConfig;
 use crate::connection::{
     Cause, Expiry, Identity, LateProbe, Outboxes, Outcome, Route, SentMessage, UnmatchedResponse,
+    take_reopened,
 };
 use crate::dialect::declarable;
 use crate::json::Raw;
@@ -156,6 +157,9 @@ impl Client {
         }
         let next = self.negotiation.probed(discovery.probed, able);
         if let Move::Go(revision, basis) = next {
+            if self.phase() == Phase::Draining {
+                return Some(self.connect_failed(ConnectFailure::Closed(Cause::ShutDown), out));
+            }
             return self.discovered(outcome, &discovery, (revision, basis), now, out);
         }
         // A server that names other modern revisions is still modern, so the connection stays ready.
@@ -164,6 +168,9 @@ impl Client {
             // The client had assumed the modern era without a response.
             self.connection.dispatcher.messages_mut().lifecycle.step(Step::Reopen);
             self.connection.dispatcher.messages_mut().session.negotiated = None;
+            // Subscriptions of an earlier connection are opened again in the era of the server.
+            let calls = &mut self.connection.dispatcher.serving.calls;
+            self.wanted.extend(take_reopened(calls));
             self.announced = None;
             self.basis = None;
         }

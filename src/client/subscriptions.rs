@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use super::Client;
 use super::negotiation::Negotiation;
-use crate::connection::{CallError, CallOptions, Cx, Outboxes};
+use crate::connection::{CallError, CallOptions, Cx, Outboxes, SubscriptionOrigin};
 use crate::handle::{CallId, ConnectionNumber};
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
 use crate::time::Instant;
@@ -32,7 +32,7 @@ impl Client {
         out: &mut impl Outboxes,
     ) -> Result<CallId, CallError> {
         let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
-        dispatcher.serving.calls.subscribe(cx, filter, false)
+        dispatcher.serving.calls.subscribe(cx, filter, SubscriptionOrigin::Application)
     }
 
     /// Requests log messages of this level and above. In a session it sends `logging/setLevel`, a call with an
@@ -95,7 +95,7 @@ impl Client {
             _ = self.connection.dispatcher.serving.calls.subscribe(
                 &mut Cx::at(&config.connection, now, out),
                 filter,
-                true,
+                SubscriptionOrigin::Elsewhere,
             );
         }
         let dispatcher = &mut self.connection.dispatcher;
@@ -104,7 +104,11 @@ impl Client {
             dispatcher
                 .serving
                 .calls
-                .subscribe(&mut Cx::at(&config.connection, now, out), filter, false)
+                .subscribe(
+                    &mut Cx::at(&config.connection, now, out),
+                    filter,
+                    SubscriptionOrigin::Reconnect,
+                )
                 .is_err()
         });
     }

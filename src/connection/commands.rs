@@ -1,6 +1,7 @@
 //! The commands of the application for calls: make, cancel, resume.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::call_capacity::{has_room, has_room_for, make_room};
 use super::call_cx::CallCx;
@@ -14,7 +15,8 @@ use super::outgoing_request::{OutgoingRequest, Owner, PollKind, Sent};
 use super::pages::{PageParams, Pages, Paging};
 use super::remote_task::RemoteTask;
 use super::subscribe::ListenParams;
-use super::subscription::Subscription;
+use super::subscription::{Subscription, SubscriptionOrigin};
+use super::subscription_state::subscription_mut;
 use super::task_messages::poll;
 use super::task_update::TaskTicket;
 use super::{Batch, BatchError};
@@ -68,11 +70,11 @@ impl Calls {
         &mut self,
         cx: &mut Cx<'_, '_>,
         filter: &SubscriptionFilter<'_>,
-        is_automatic: bool,
+        origin: SubscriptionOrigin,
     ) -> Result<CallId, CallError> {
         let text = Raw::from_serialize(filter)?;
         let requested = Filter::read(text.as_json());
-        let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
+        let subscription = Subscription { requested, origin, ..Subscription::default() };
         if self.messages.session.rules().updates.session_subscribes {
             return self.subscribe_in_session(cx, subscription);
         }
@@ -241,4 +243,18 @@ impl Calls {
             .filter(|(_, asked)| asked.owner == Owner::Application)
             .map(|(place, asked)| (CallId(place), asked.parent))
     }
+}
+
+/// Returns the filters of the subscriptions that a reconnect has requested and the server has not acknowledged, because
+/// it is of the other era. The caller opens them again.
+pub(crate) fn take_reopened(calls: &mut Calls) -> Vec<SubscriptionFilter<'static>> {
+    let mut filters = Vec::new();
+    for call in &calls.index.subscriptions {
+        let Some(one) = subscription_mut(&mut calls.messages, *call) else { continue };
+        if one.origin == SubscriptionOrigin::Reconnect && !one.acknowledged {
+            one.origin = SubscriptionOrigin::Elsewhere;
+            filters.push(one.requested.as_sent());
+        }
+    }
+    filters
 }

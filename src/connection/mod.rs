@@ -134,6 +134,7 @@ mod withdraw;
 
 pub use call_options::{CallError, CallOptions, TaskOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
+pub(crate) use commands::take_reopened;
 pub use connection_tasks::ConnectionTasks;
 pub use context::{RequestContext, TaskRequest};
 pub use counts::Counts;
@@ -148,6 +149,7 @@ pub use outboxes::{Observation, Outboxes, Received, Route};
 pub use pages::Paging;
 pub use progress_report::{Progress, ProgressReport};
 pub use saved_session::{RestoreSessionError, SavedSession};
+pub(crate) use subscription::SubscriptionOrigin;
 pub use subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 pub use task_update::{AbandonedTask, BegunTask, TaskTicket, TaskUpdate};
 pub use transport_error::{TransportError, TransportErrorKind};

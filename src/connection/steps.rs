@@ -16,7 +16,9 @@ use super::outgoing_request::{OutgoingRequest, Owner, PollKind, Sent};
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
 use super::subscribe::{defer_outcome, end_of, next_early, starts_to_wait};
-use super::subscription::{Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
+use super::subscription::{
+    Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionOrigin, SubscriptionUpdate,
+};
 use super::subscription_state::subscription_mut;
 use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{AbandonedTask, TaskTicket};
@@ -164,7 +166,9 @@ impl Calls {
                 outcome => outcome,
             };
             let end = end_of(subscription, outcome);
-            if matches!(end, SubscriptionEnd::Lost(_)) && !subscription.is_automatic {
+            if matches!(end, SubscriptionEnd::Lost(_))
+                && subscription.origin != SubscriptionOrigin::Elsewhere
+            {
                 self.index.lost.push(core::mem::take(&mut subscription.requested));
             }
             return left.subscription_ended(end);

@@ -13,7 +13,8 @@ use super::outboxes::Route;
 use super::reception::Reception;
 use super::session_subscribe::grant_in_session;
 use super::subscription::{
-    Early, Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, without,
+    Early, Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionOrigin, SubscriptionUpdate,
+    without,
 };
 use super::subscription_state::{changed, keep_early, subscription, subscription_mut};
 use crate::codes::ViolationKind;
@@ -177,7 +178,7 @@ pub(super) fn wanted(
 ) -> impl Iterator<Item = crate::model::SubscriptionFilter<'static>> {
     let open = index.subscriptions.iter().filter_map(|call| subscription(below, *call));
     let open = open
-        .filter(|one| !one.is_automatic && one.end.is_none())
+        .filter(|one| one.origin != SubscriptionOrigin::Elsewhere && one.end.is_none())
         .map(|one| one.requested.as_sent());
     index.lost.iter().map(Filter::as_sent).chain(open)
 }

@@ -28,10 +28,21 @@ pub(super) struct Subscription {
     pub(super) early: VecDeque<Early>,
     /// The number of notifications that were dropped.
     pub(super) lost: u32,
-    /// Whether the machine itself made the subscription.
-    pub(super) is_automatic: bool,
+    pub(super) origin: SubscriptionOrigin,
     /// The end of the subscription, while the notifications before it wait to be reported.
     pub(super) end: Option<SubscriptionEnd<'static>>,
+}
+
+/// Where a subscription comes from, which decides how it is opened again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum SubscriptionOrigin {
+    /// The application, so that a reconnect opens it again.
+    #[default]
+    Application,
+    /// A reconnect, after the application had opened it on an earlier connection.
+    Reconnect,
+    /// Something that opens it again by itself: the configuration, or another attempt on this connection.
+    Elsewhere,
 }
 
 /// A notification that waits because its subscription could not report it at once.

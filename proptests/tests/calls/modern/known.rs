@@ -6,14 +6,18 @@ use std::time::Duration;
 use mcp_sansio::call::ExchangeEnd;
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{TransportFailure, TransportFailureKind};
-use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
+use mcp_sansio::event::{ConnectFailure, NegotiationBasis, SubscriptionEnd, SubscriptionNews};
+use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
     CallId, Cause, ClientConfig, ClientEvent, ConnectionNumber, Outbox, Outboxes, Phase, Revision,
     Route,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
-use super::kit::{asked, begun, complete, initialize, is_alive, modern, only, result, successor};
+use super::kit::{
+    absorb, asked, begun, complete, connected_with, error, initialize, is_alive, modern, news,
+    only, result, successor,
+};
 
 const LIST: &str = r#"{"resultType":"complete","tools":[]}"#;
 
@@ -193,6 +197,42 @@ fn an_assumption_that_has_failed_is_not_reported() {
     let event = side.receive(&result(1, discovery));
     assert_eq!(event, Some(ClientEvent::ConnectFailed(failure)));
     assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
+}
+
+/// A server of the earlier connection was modern, the next one of the same name is not: the subscriptions are opened
+/// again in the session.
+///
+/// Proves M-SUB-22, M-ERA-28.
+#[test]
+fn subscriptions_of_an_earlier_connection_follow_the_server_into_its_era() {
+    let mut side = connected_with(config::client_of_both_eras());
+    let filter = SubscriptionFilter::new().with_tools();
+    side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    side.outcomes();
+
+    let mut next = successor(&side);
+    next.client.connect(next.now, &mut next.out).unwrap();
+    let listen = asked(2, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#);
+    assert_eq!(next.sent(), [asked(1, "server/discover", ""), listen]);
+    absorb(only(next.outcomes()));
+    assert_eq!(next.receive(&error(1, -32601, "")), None);
+    assert_eq!(next.sent(), [initialize(3, "2025-11-25")]);
+    let (assumed, end) = news(next.receive(&error(2, -32601, "")));
+    assert!(matches!(end, SubscriptionNews::Ended(SubscriptionEnd::Rejected(_))), "{end:?}");
+    absorb(next.receive(&result(3, super::kit::SESSION)));
+    let (opened, granted) = news(only(next.outcomes()));
+    assert!(matches!(granted, SubscriptionNews::Granted { .. }), "{granted:?}");
+    assert_ne!(opened, assumed);
+    assert_eq!(next.client.in_flight().subscriptions().collect::<Vec<_>>(), [opened]);
+
+    // The next connection opens it once, too.
+    next.client.disconnected(Cause::EndOfInput, next.now);
+    next.outcomes();
+    let mut last = successor(&next);
+    last.client.connect(last.now, &mut last.out).unwrap();
+    absorb(last.receive(&result(1, super::kit::SESSION)));
+    assert_eq!(last.outcomes().len(), 1);
 }
 
 /// A successor that begins with a session, because its predecessor ended on the probe, knows nothing of that session:

@@ -230,6 +230,19 @@ fn a_client_that_ends_before_the_server_is_found_out_knows_nothing_of_it() {
     }
 }
 
+/// As in a session, the response to the probe of a client that is shutting down opens nothing.
+#[test]
+fn a_client_that_is_shutting_down_does_not_connect() {
+    let mut side = begun(config::client_of_both_eras());
+    side.sent();
+    side.client.shut_down(Duration::from_secs(1), side.now);
+    assert!(matches!(side.outcomes()[..], [ClientEvent::Draining { .. }]));
+    let failure = ConnectFailure::Closed(Cause::ShutDown);
+    assert_eq!(side.receive(&result(1, DISCOVERY)), Some(ClientEvent::ConnectFailed(failure)));
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.outcomes(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
+}
+
 /// Row 22. Proves M-ERA-18: a server that was only slow is probed again, once.
 #[test]
 fn a_modern_refusal_of_initialize_is_probed_once() {
