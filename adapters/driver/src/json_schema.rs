@@ -12,7 +12,7 @@ use serde_json::Value;
 const PATTERN_BYTES: usize = 1 << 20;
 
 /// The same for a schema of the peer.
-const PEER_PATTERN_BYTES: usize = 64 << 10;
+const PEER_PATTERN_BYTES: usize = 16 << 10;
 
 /// The most steps of a regular expression that needs backtracking, in a schema of the application.
 const MOST_BACKTRACKS: usize = 100_000;
@@ -26,6 +26,15 @@ const MOST_PATTERNS: usize = 50;
 /// The most comparisons of parts of a schema of the peer with parts of a value.
 const MOST_COMPARISONS: usize = 20_000_000;
 
+/// The most bytes of text that the regular expressions of a schema of the peer search, counted for each of them.
+const MOST_SEARCHED: usize = 4 << 20;
+
+/// The most bytes of a value that is compared with a schema of the peer. A decoded value takes up to 32 times as many.
+const LONGEST_VALUE: usize = 4 << 20;
+
+/// The bytes of text that count as one part of a value: their characters can be counted and compared.
+const PART_BYTES: usize = 64;
+
 /// The longest error with the value that it is about, and the longest one without, in bytes.
 const LONGEST_ERROR: usize = 200;
 
@@ -36,8 +45,31 @@ const LONGEST_ERROR: usize = 200;
 /// whose steps are limited.
 pub struct CompiledSchema {
     validator: Validator,
-    /// The number of parts of a schema of the peer.
-    parts: Option<usize>,
+    /// The size of a schema of the peer.
+    size: Option<SchemaSize>,
+}
+
+/// The size of a schema after its references were expanded.
+#[derive(Clone, Copy)]
+struct SchemaSize {
+    parts: usize,
+    patterns: usize,
+}
+
+/// The size of a value.
+struct ValueSize {
+    /// The number of values in it, with itself. Long texts count as several.
+    parts: usize,
+    /// The bytes of its texts and of its names.
+    text: usize,
+}
+
+impl SchemaSize {
+    /// Whether a value can be compared in bounded time.
+    fn allows(self, value: &ValueSize) -> bool {
+        value.parts <= MOST_COMPARISONS / self.parts.max(1)
+            && value.text <= MOST_SEARCHED / self.patterns.max(1)
+    }
 }
 
 impl CompiledSchema {
@@ -58,7 +90,7 @@ impl CompiledSchema {
             options(draft).with_pattern_options(limited).build(&value)
         });
         let validator = compiled.map_err(|error| invalid(&error.to_string()))?;
-        Ok(Self { validator, parts: None })
+        Ok(Self { validator, size: None })
     }
 
     /// Compiles a schema of the peer, which must not take much time or memory. A schema is refused if it is recursive,
@@ -71,13 +103,13 @@ impl CompiledSchema {
     /// As for [`new`](Self::new).
     pub fn of_peer(schema: &Raw<'_>) -> Result<Self, SchemaError> {
         let (draft, value) = (draft_of(schema)?, value_of(schema)?);
-        let parts = expanded_parts(&value).map_err(invalid)?;
+        let size = size_of(&value).map_err(invalid)?;
         let linear = PatternOptions::regex()
             .size_limit(PEER_PATTERN_BYTES)
             .dfa_size_limit(PEER_PATTERN_BYTES);
         let compiled = options(draft).with_pattern_options(linear).build(&value);
         let validator = compiled.map_err(|error| invalid(&error.to_string()))?;
-        Ok(Self { validator, parts: Some(parts) })
+        Ok(Self { validator, size: Some(size) })
     }
 
     /// Compares a value with the schema.
@@ -85,12 +117,15 @@ impl CompiledSchema {
     /// # Errors
     ///
     /// [`SchemaError::Mismatch`] with the path of the first error: `orders[2].price: -1 is less than the minimum of 0`;
-    /// also if the schema of a peer and the value are too large together.
+    /// also if the schema of a peer and the value are too large together, or the value has more than 4 MiB.
     pub fn check(&self, value: &Raw<'_>) -> Result<(), SchemaError> {
+        const TOO_LARGE: &str = "the schema and the value are too large to be compared";
+        if self.size.is_some() && LONGEST_VALUE < value.as_json().len() {
+            return Err(SchemaError::Mismatch(TOO_LARGE.into()));
+        }
         let value = value_of(value)?;
-        if self.parts.is_some_and(|parts| MOST_COMPARISONS / parts.max(1) < parts_of(&value)) {
-            let text = "the schema and the value are too large to be compared";
-            return Err(SchemaError::Mismatch(text.into()));
+        if self.size.is_some_and(|size| !size.allows(&measured(&value))) {
+            return Err(SchemaError::Mismatch(TOO_LARGE.into()));
         }
         // The search for an error takes more memory than the answer that there is one.
         if self.validator.is_valid(&value) {
@@ -120,19 +155,26 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// Returns the number of values in a value, with itself.
-fn parts_of(value: &Value) -> usize {
+fn measured(value: &Value) -> ValueSize {
     let mut open = vec![value];
-    let mut parts = 0;
+    let mut size = ValueSize { parts: 0, text: 0 };
+    let add = |size: &mut ValueSize, text: &str| {
+        size.text += text.len();
+        size.parts += text.len() / PART_BYTES;
+    };
     while let Some(value) = open.pop() {
-        parts += 1;
+        size.parts += 1;
         match value {
             Value::Array(items) => open.extend(items),
-            Value::Object(members) => open.extend(members.values()),
+            Value::Object(members) => {
+                members.keys().for_each(|name| add(&mut size, name));
+                open.extend(members.values());
+            }
+            Value::String(text) => add(&mut size, text),
             _ => {}
         }
     }
-    parts
+    size
 }
 
 impl fmt::Debug for CompiledSchema {
@@ -176,9 +218,9 @@ fn invalid(reason: &str) -> SchemaError {
     SchemaError::Mismatch(format!("the schema is not valid: {reason}"))
 }
 
-/// Returns the number of parts of a schema after its references were replaced by what they refer to, or the reason why
-/// it is refused. A recursive reference never ends, so it has too many parts.
-fn expanded_parts(schema: &Value) -> Result<usize, &'static str> {
+/// Returns the size of a schema after its references were replaced by what they refer to, or the reason why it is
+/// refused. A recursive reference never ends, so it has too many parts.
+fn size_of(schema: &Value) -> Result<SchemaSize, &'static str> {
     const TOO_MANY: &str = "it is recursive, or expands to too many parts";
     let mut open = vec![schema];
     // The parts that were found, also those that are still open: a list may refer to itself again and again.
@@ -229,7 +271,7 @@ fn expanded_parts(schema: &Value) -> Result<usize, &'static str> {
             return Err("it has too many regular expressions");
         }
     }
-    Ok(parts)
+    Ok(SchemaSize { parts, patterns })
 }
 
 /// Returns the part of a schema that a reference by a JSON pointer refers to.
@@ -392,5 +434,21 @@ mod tests {
         // The longest search for a match is linear.
         let schema = CompiledSchema::of_peer(&raw(&json!({"pattern": "^(a+)+$"}))).unwrap();
         schema.check(&raw(&json!("a".repeat(50_000) + "b"))).unwrap_err();
+        // Each of the expressions searches the text, and each length counts its characters.
+        let is_refused = |schema: &Value, value: &Value| {
+            let schema = CompiledSchema::of_peer(&raw(schema)).unwrap();
+            let checked = schema.check(&raw(value));
+            checked.is_err_and(|error| error.to_string().contains("too large"))
+        };
+        let expressions: Vec<_> =
+            (0..50).map(|n| json!({"not": {"pattern": format!("a[ab]{{{}}}c", 30 + n)}})).collect();
+        let schema = json!({"allOf": expressions});
+        assert!(is_refused(&schema, &json!("ab".repeat(200_000))));
+        assert!(is_refused(&schema, &json!({"ab".repeat(200_000): 1})));
+        assert!(!is_refused(&schema, &json!("ab".repeat(20_000))));
+        let lengths: Vec<_> = (0..3_000).map(|n| json!({"maxLength": 5_000_000 + n})).collect();
+        assert!(is_refused(&json!({"allOf": lengths}), &json!("x".repeat(1 << 20))));
+        // Decoded, this list takes more memory than its text.
+        assert!(is_refused(&json!({"type": "array"}), &json!(vec![0; 3 << 20])));
     }
 }
