@@ -12,7 +12,8 @@ use crate::wire::State;
 /// The most changes that wait for a peer that does not read. Later changes are dropped.
 const MOST_WAITING: usize = 1_024;
 
-type SendChange<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + Send>;
+/// Sends a notification. The last argument is whether it has waited for room.
+type SendChange<M> = Box<dyn Fn(&mut M, &mut Out, bool) -> Result<Delivery, NotifyError> + Send>;
 
 /// The changes that did not fit into the outbox yet. A change that occurs again while it waits is sent once.
 pub(crate) struct Changes<M: Machine> {
@@ -35,28 +36,46 @@ impl<M: Machine> Default for Changes<M> {
 impl<M: Machine> State<M> {
     /// Sends the change notification with this name, now or as soon as there is room.
     pub(crate) fn send_change(&mut self, name: String, send: SendChange<M>) {
-        let waiting = self.changes.waiting.needed();
-        let place = waiting.binary_search_by(|(known, _)| known.cmp(&name));
-        if let Err(at) = place
-            && waiting.len() < MOST_WAITING
-        {
-            waiting.insert(at, (name, send));
-        } else if let Some((_, known)) = place.ok().and_then(|at| waiting.get_mut(at)) {
-            *known = send;
+        let place = match self.changes.waiting.get() {
+            Some(waiting) => waiting.binary_search_by(|(known, _)| known.cmp(&name)),
+            None => Err(0),
+        };
+        match place {
+            // Only changes that the peer wants, and that find no room, wait: others must not take their places.
+            Err(_) if !finds_no_room(&send, &mut self.machine, &mut self.out, false) => {}
+            Err(at) => {
+                let waiting = self.changes.waiting.needed();
+                if waiting.len() < MOST_WAITING {
+                    waiting.insert(at, (name, send));
+                }
+            }
+            Ok(at) => {
+                let waiting = self.changes.waiting.get_mut();
+                if let Some((_, known)) = waiting.and_then(|waiting| waiting.get_mut(at)) {
+                    *known = send;
+                }
+                self.send_changes();
+            }
         }
-        self.send_changes();
     }
 
     /// Sends the waiting notifications, as far as there is room.
     pub(crate) fn send_changes(&mut self) {
         let Some(waiting) = self.changes.waiting.get_mut() else { return };
-        let finds_no_room = |(_, send): &(String, SendChange<M>)| {
-            let sent = send(&mut self.machine, &mut self.out);
-            sent == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty()
-        };
-        // All other outcomes count as sent: a peer without a subscription gets no notification, and an ended
-        // connection needs none.
-        let sent = waiting.iter().position(finds_no_room).unwrap_or(waiting.len());
+        let mut is_stuck =
+            |(_, send): &(_, _)| finds_no_room(send, &mut self.machine, &mut self.out, true);
+        let sent = waiting.iter().position(&mut is_stuck).unwrap_or(waiting.len());
         waiting.drain(..sent);
     }
+}
+
+/// Sends a notification. Returns whether it has to wait for room. All other outcomes count as sent: a peer without a
+/// subscription gets no notification, and an ended connection needs none.
+fn finds_no_room<M: Machine>(
+    send: &SendChange<M>,
+    machine: &mut M,
+    out: &mut Out,
+    has_waited: bool,
+) -> bool {
+    send(machine, out, has_waited) == Err(NotifyError::Encode(EncodeError::Full)) && !out.is_empty()
 }

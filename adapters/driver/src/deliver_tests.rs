@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant as Monotonic};
 
 use mcp_sansio::config::KeepAlive;
-use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::model::{CallToolResult, ListChanged, ResourcesCapability};
 use mcp_sansio::{CallOptions, Inbox, Phase, Server, ServerConfig};
 
 use crate::streams::{Incoming, Outgoing};
@@ -104,6 +104,7 @@ impl Served {
     fn with(handlers: usize, requests: usize, keep_alive: Option<KeepAlive>) -> Self {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::default());
+        config.capabilities.resources = Some(ResourcesCapability::notified());
         config.connection.keep_alive = keep_alive;
         let limits = &mut config.connection.limits;
         // Twice the length of a message is counted for it.
@@ -223,6 +224,41 @@ fn a_part_of_a_message_is_a_sign_of_life() {
     served.pass(15_000);
     served.pass(5_000);
     assert_eq!(served.wire.phase(), Phase::Closed);
+}
+
+/// Only changes that the client wants wait for room. Those below one subscription wait as one.
+#[test]
+fn changes_that_the_client_does_not_want_take_no_room() {
+    let mut served = Served::new(1, 8);
+    for uri in ["a:1", "m:", "z:1"] {
+        assert!(served.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{uri}","method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#
+        )));
+        let exchange = served.begun.0.lock().unwrap().pop().unwrap().unwrap();
+        exchange.respond(&()).unwrap();
+        drop(exchange);
+        served.read(usize::MAX);
+    }
+    let handle = served.wire.handle();
+    let updated = |uri: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{{\"uri\":\"{uri}\"}}}}\n"
+        )
+    };
+    // The outbox is full.
+    while handle.resource_updated("a:1").is_ok() {}
+    handle.queue_resource_updated("a:1");
+    for file in 0..2_000 {
+        handle.queue_resource_updated(&format!("b:{file}"));
+        handle.queue_resource_updated_below("m:", &format!("m:{file}"));
+    }
+    handle.queue_resource_updated("z:1");
+    let written: String = std::iter::from_fn(|| Some(served.read(usize::MAX)))
+        .take_while(|written| !written.is_empty())
+        .collect();
+    let waited = ["m:", "a:1", "z:1"].map(updated).concat();
+    let before = written.strip_suffix(&waited).unwrap_or_else(|| panic!("{written}"));
+    assert_eq!(before.replace(&updated("a:1"), ""), "");
 }
 
 /// Only requests wait for room. A cancellation makes room, and a response ends a call.

@@ -319,7 +319,7 @@ impl Handle<Server> {
     /// As [`list_changed`](Self::list_changed), as soon as there is room.
     pub(crate) fn queue_list_changed(&self, list: ChangedList) {
         self.wire.act(|state| {
-            let send = move |server: &mut Server, out: &mut Out| {
+            let send = move |server: &mut Server, out: &mut Out, _| {
                 server.notifications().list_changed(list, out)
             };
             state.send_change(format!("{list:?}"), Box::new(send));
@@ -330,7 +330,7 @@ impl Handle<Server> {
     pub(crate) fn queue_resource_updated(&self, uri: &str) {
         let changed = uri.to_owned();
         self.wire.act(|state| {
-            let send = move |server: &mut Server, out: &mut Out| {
+            let send = move |server: &mut Server, out: &mut Out, _| {
                 server.notifications().resource_updated(&changed, out)
             };
             state.send_change(format!("of {uri}"), Box::new(send));
@@ -341,10 +341,12 @@ impl Handle<Server> {
     pub(crate) fn queue_resource_updated_below(&self, subscribed: &str, uri: &str) {
         let (whole, changed) = (subscribed.to_owned(), uri.to_owned());
         self.wire.act(|state| {
-            let send = move |server: &mut Server, out: &mut Out| {
-                server.notifications().resource_updated_below(&whole, &changed, out)
+            let send = move |server: &mut Server, out: &mut Out, has_waited| {
+                // A notification that waits stands for all changes below its subscription.
+                let named = if has_waited { &whole } else { &changed };
+                server.notifications().resource_updated_below(&whole, named, out)
             };
-            state.send_change(format!("below {subscribed} of {uri}"), Box::new(send));
+            state.send_change(format!("below {subscribed}"), Box::new(send));
         });
     }
 
