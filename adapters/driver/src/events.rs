@@ -98,6 +98,11 @@ impl<M: Machine> Events<M> {
         }
     }
 
+    /// Whether an [`EventDelivery`] exists.
+    pub(crate) const fn is_delivering(&self) -> bool {
+        self.is_delivering
+    }
+
     fn next(&mut self) -> Option<M::Event> {
         let next = self.waiting.get_mut().and_then(VecDeque::pop_front);
         self.is_handling = next.is_some();
@@ -153,12 +158,13 @@ impl<M: Machine> Drop for EventDelivery<M> {
             });
         } else {
             // The job was dropped before it ran, so starting another one now would be futile.
-            let woken = {
+            let (woken, retired) = {
                 let mut state = wire.lock();
                 state.events.end();
-                state.events.barriers.take()
+                (state.events.barriers.take(), state.retired())
             };
             woken.for_each(Waker::wake);
+            drop(retired);
         }
     }
 }

@@ -59,7 +59,10 @@ impl<M: Machine> State<M> {
     /// Returns the runner if the connection has ended and no job is left. The caller drops it without the lock.
     #[must_use]
     pub(crate) fn retired(&mut self) -> Option<Arc<dyn Run<M>>> {
-        let has_jobs = self.jobs.is_dispatched || !self.jobs.waiting.is_empty();
+        let has_jobs = self.jobs.is_dispatched
+            || !self.jobs.waiting.is_empty()
+            // The next delivery takes the events that this one leaves.
+            || self.events.is_delivering();
         if has_jobs || !self.has_ended() { None } else { self.jobs.runner.take() }
     }
 }

@@ -289,6 +289,49 @@ fn nothing_is_written_directly_while_something_waits_for_room() {
     assert!(chunk.starts_with(br#"{"jsonrpc":"2.0","id":3,"error""#));
 }
 
+/// A runner whose deliveries are handled by hand.
+#[derive(Clone, Default)]
+struct Deliveries(Arc<StdMutex<Vec<EventDelivery<Server>>>>);
+
+impl Run<Server> for Deliveries {
+    fn begin(&self, _: &Handle<Server>) {}
+
+    fn run(&self, job: Job) {
+        if let Job::Deliver(delivery) = job {
+            self.0.lock().unwrap().push(delivery);
+        }
+    }
+}
+
+impl Deliveries {
+    fn take(&self) -> Option<EventDelivery<Server>> {
+        self.0.lock().unwrap().pop()
+    }
+}
+
+/// The runner of a connection that has ended is kept until no delivery is left: another one follows for the events that
+/// the handler has not seen, also if it has panicked.
+#[test]
+fn the_end_of_a_connection_is_delivered_after_the_event_in_progress() {
+    let (runner, config) = (Deliveries::default(), ServerConfig::new("server", "1"));
+    let wire = Wire::server(config, &ConnectionOptions::new(), Clock::new(), runner.clone());
+    wire.act(|state| {
+        let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+        let opened = state.machine.receive(initialize, state.now, &mut state.out);
+        state.events.push(opened.unwrap().into_owned(), 1);
+    });
+    let mut delivery = runner.take().unwrap();
+    assert!(matches!(delivery.next(), Some(ServerEvent::Opened(_))));
+    wire.abandon();
+    assert!(runner.take().is_none(), "one delivery at a time");
+    drop(delivery);
+    let mut delivery = runner.take().expect("another delivery");
+    assert!(matches!(delivery.next(), Some(ServerEvent::Closed { .. })));
+    assert_eq!(delivery.next(), None);
+    drop(delivery);
+    assert!(runner.take().is_none());
+}
+
 /// A stream in non-blocking mode that takes nothing. It reports when it is dropped.
 struct Full(Sender<()>);
 
