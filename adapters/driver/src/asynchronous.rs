@@ -196,6 +196,12 @@ pub(crate) const fn contained<F: Future<Output = ()>>(work: F) -> Contained<F> {
     Contained { work: Some(work) }
 }
 
+/// Drops a value that the application observes by its subscriber, or has put values of its own into, so that a panic
+/// ends nothing else.
+pub(crate) fn drop_contained<T>(value: T) {
+    _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+}
+
 impl<F: Future<Output = ()>> Future for Contained<F> {
     type Output = ();
 

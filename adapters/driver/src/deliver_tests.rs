@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -185,14 +186,16 @@ impl Served {
 }
 
 /// The input of a connection, chunk by chunk.
-struct Chunks(Vec<&'static [u8]>);
+#[derive(Clone, Default)]
+struct Chunks(Arc<Mutex<Vec<&'static [u8]>>>);
 
 impl Incoming for Chunks {
     fn poll_read(&mut self, _: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        if self.0.is_empty() {
+        let mut chunks = self.0.lock().unwrap();
+        if chunks.is_empty() {
             return Poll::Pending;
         }
-        let chunk = self.0.remove(0);
+        let chunk = chunks.remove(0);
         buffer[..chunk.len()].copy_from_slice(chunk);
         Poll::Ready(Ok(chunk.len()))
     }
@@ -206,9 +209,10 @@ fn a_part_of_a_message_is_a_sign_of_life() {
     (keep_alive.answer_within, keep_alive.close_after) = (5 * second, Some(1));
     let served = Served::with(1, 1, Some(keep_alive));
     let mut context = Context::from_waker(Waker::noop());
+    let chunks = Chunks::default();
+    let mut streams = pin!(served.wire.streams(Some(chunks.clone()), None::<Stream>));
     let mut read = |chunk: &'static [u8]| {
-        let reader = Some(Chunks(vec![chunk]));
-        let mut streams = pin!(served.wire.streams(reader, None::<Stream>));
+        chunks.0.lock().unwrap().push(chunk);
         assert!(streams.as_mut().poll(&mut context).is_pending());
     };
     served.pass(9_999);
@@ -224,6 +228,27 @@ fn a_part_of_a_message_is_a_sign_of_life() {
     served.pass(15_000);
     served.pass(5_000);
     assert_eq!(served.wire.phase(), Phase::Closed);
+}
+
+/// Without the task of its streams, a connection is not read any more, so it ends.
+#[test]
+fn a_connection_ends_with_the_task_of_its_streams() {
+    let served = Served::new(1, 1);
+    let mut streams = Box::pin(served.wire.streams(Some(Chunks::default()), None::<Stream>));
+    assert!(streams.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(streams);
+    assert_eq!(served.wire.phase(), Phase::Closed);
+
+    let served = Served::new(1, 1);
+    let streams = served.wire.streams(Some(Chunks::default()), None::<Stream>);
+    let panicking = catch_unwind(AssertUnwindSafe(move || {
+        let _streams = streams;
+        panic!("as asked");
+    }));
+    assert!(panicking.is_err());
+    assert_eq!(served.wire.phase(), Phase::Closed);
+    let failure = served.wire.failure().unwrap_err();
+    assert_eq!(failure.to_string(), "the task of the streams panicked");
 }
 
 /// Only changes that the client wants wait for room. Those below one subscription wait as one.

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::io::{self, ErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::thread::panicking;
 use std::time::Instant;
 
-use mcp_sansio::Inbox;
+use mcp_sansio::{Cause, Inbox};
 
 use crate::machine::Machine;
 use crate::output::KEPT_BUFFER;
@@ -201,6 +203,26 @@ impl<M: Machine, R: Incoming, W: Outgoing> Future for Streams<M, R, W> {
         // A handler that still runs continues in a task of its own.
         self.worker = None;
         Poll::Ready(())
+    }
+}
+
+/// If the future is dropped before the end of its streams, also because a part of it panicked, nothing reads or writes
+/// them any more, so the connection ends.
+impl<M: Machine, R, W> Drop for Streams<M, R, W> {
+    fn drop(&mut self) {
+        if self.reading.is_some() || self.writer.is_some() {
+            let wire = &self.wire;
+            // A second panic would end the process.
+            _ = catch_unwind(AssertUnwindSafe(|| {
+                if panicking() {
+                    wire.fail(
+                        Cause::ReadFailed,
+                        io::Error::other("the task of the streams panicked"),
+                    );
+                }
+                wire.abandon();
+            }));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::asynchronous::{Handler, Spawn, Work, contained};
+use crate::asynchronous::{Handler, Spawn, Work, contained, drop_contained};
 use crate::exchange::Exchange;
 use crate::machine::Machine;
 use crate::run::Job;
@@ -123,7 +123,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
     async fn serve(&self, exchange: Exchange<M>) {
         if exchange.is_cancelled() {
             // The input has cancelled the request in the meantime.
-            return;
+            return drop_contained(exchange);
         }
         // The slot is taken until the handler returns, even if the handler gives the exchange away.
         let place = exchange.place();
@@ -133,7 +133,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
             scope.around(async { self.handler.serve(exchange).await }).await;
         };
         contained(serving).await;
-        drop(place);
+        drop_contained(place);
     }
 
     /// Whether a handler may run in the calling task: tasks do not run in parallel, and the handler finds its runtime.

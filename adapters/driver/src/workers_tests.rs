@@ -13,6 +13,14 @@ use crate::asynchronous::{Spawn, Spawner, Work};
 use crate::workers::{InlineWorker, MOST_IN_A_ROW};
 use crate::{Clock, ConnectionOptions, Exchange, Wire};
 
+struct PanicsOnDrop;
+
+impl Drop for PanicsOnDrop {
+    fn drop(&mut self) {
+        panic!("as asked");
+    }
+}
+
 /// A server whose worker tasks are polled by hand.
 struct Served {
     wire: Arc<Wire<Server>>,
@@ -63,8 +71,8 @@ impl Served {
         Self::make(is_parallel, false)
     }
 
-    /// A server whose tool `wait` responds when it is cancelled, whose tool `panic` panics, and whose other
-    /// tools respond at once.
+    /// A server whose tool `wait` responds when it is cancelled, whose tool `panic` panics, whose tool
+    /// `extend` adds a value that panics when it is dropped, and whose other tools respond at once.
     fn make(is_parallel: bool, is_inline: bool) -> Self {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::default());
@@ -81,6 +89,9 @@ impl Served {
                         exchange.cancelled().await
                     }
                     ClientRequest::CallTool(tool) if tool.name == "panic" => panic!("as asked"),
+                    ClientRequest::CallTool(tool) if tool.name == "extend" => {
+                        exchange.insert_extension(PanicsOnDrop);
+                    }
                     _ => {}
                 }
                 _ = exchange.respond(&CallToolResult::text("done"));
@@ -251,6 +262,21 @@ fn a_panic_ends_no_other_handler() {
     }
     served.poll_all();
     assert_eq!(served.answered(), [(0, false), (1, true), (2, false)]);
+}
+
+/// The values of a request are dropped after its handler has returned, in the task that reads and writes.
+#[test]
+fn a_value_that_panics_when_it_is_dropped_ends_no_worker() {
+    for mut served in [Served::new(), Served::inline()] {
+        for tool in ["quick", "extend", "quick"] {
+            served.call(tool);
+        }
+        if served.inline.is_some() {
+            served.turn();
+        }
+        served.poll_all();
+        assert_eq!(served.answered(), [(0, false), (1, false), (2, false)]);
+    }
 }
 
 /// Before a called worker looks for jobs, another worker may take the job and become idle.
