@@ -45,7 +45,8 @@ pub struct ProcessOptions {
     /// On Unix the server then leads its own process group. A Ctrl-C in the terminal does not reach it, so end the
     /// connection when this process is asked to terminate. The server is also in the background, where it cannot
     /// read from the terminal. Set this to false for servers that ask for a password there, as `ssh` and `sudo` do.
-    /// On Windows the server is assigned to a job, which ends with it.
+    /// On Windows the server is assigned to a job, which ends with it, and the creation flags of its
+    /// [`Command`](std::process::Command) are replaced by `CREATE_NEW_PROCESS_GROUP`.
     pub own_group: bool,
     /// The destination of its standard error. Default [`Stderr::Inherit`].
     pub stderr: Stderr,
