@@ -292,12 +292,19 @@ impl<M: Machine> Exchange<M> {
         &self,
         send: impl FnOnce(&mut M, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
-        let wire = self.inner.handle.wire();
-        let sent = wire.respond(self.inner.id(), |machine, out, requests| {
+        let (wire, id) = (self.inner.handle.wire(), self.inner.id());
+        let mut permit = None;
+        let sent = wire.respond(id, |machine, out, requests| {
             let sent = send(machine, out);
             self.leave(requests, &sent);
+            if sent.is_ok() {
+                // A clone may have required input: the request is not repeated any more.
+                permit = requests.input_came(id);
+            }
             sent
         });
+        // Without the lock: a permit is a value of the application.
+        drop(permit);
         self.note_sent(sent)
     }
 

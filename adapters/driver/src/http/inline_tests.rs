@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mcp_sansio::http::{HttpServerConfig, RequestSource, RequestValidator, ResponseId};
+use mcp_sansio::http::{
+    HttpServerConfig, RequestSource, RequestValidator, ResponseId, SessionId, Streams,
+};
 use mcp_sansio::json::ScannedFrame;
-use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::model::{CallToolResult, InputRequest, InputRequired, ListChanged};
 use mcp_sansio::{ClientRequest, ConnectionNumber, Phase, RespondError, Server, ServerConfig};
 
 use super::{AcceptedPost, KeptTotal, PostEntry};
@@ -39,7 +41,8 @@ impl Spawn for Runtime {
     }
 }
 
-struct Permit;
+/// The permit of a request. The owners of the value are counted.
+struct Permit(#[allow(dead_code, reason = "it is counted")] Arc<()>);
 
 impl Attachment for Permit {}
 
@@ -61,12 +64,35 @@ struct Served {
     /// The number of handlers that have begun.
     begun: Arc<AtomicUsize>,
     task: Arc<Woken>,
+    permits: Arc<()>,
 }
 
 impl Served {
     /// A server whose tool `wait` waits until it is cancelled, whose tool `panic` panics, and whose tool `give` gives its
     /// exchange away. Other tools respond.
     fn on(runtime: Runtime) -> Self {
+        Self::with(runtime, |validator| validator.modern(ConnectionNumber::new(1)))
+    }
+
+    /// The same in a session of 2025-06-18 with a client that has roots.
+    fn in_session() -> Self {
+        let id = SessionId::from_random([7; 16]);
+        let served = Self::with(Runtime::default(), |validator| {
+            validator.session(ConnectionNumber::new(1), id)
+        });
+        for message in [
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ] {
+            assert!(served.post(message).request.is_none());
+        }
+        served
+    }
+
+    fn with(
+        runtime: Runtime,
+        machine: impl FnOnce(&RequestValidator) -> (Server, Streams),
+    ) -> Self {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::default());
         let validator =
@@ -90,18 +116,19 @@ impl Served {
         };
         let runner: Arc<dyn Run<Server>> = Arc::new(Spawner::new(handler, runtime.clone()));
         let wire = Wire::behind_http(
-            validator.modern(ConnectionNumber::new(1)),
+            machine(&validator),
             Arc::new(validator.limits().clone()),
             &ConnectionOptions::new(),
             Clock::new(),
             Arc::clone(&runner),
             Arc::new(KeptTotal::new(usize::MAX)),
         );
-        Self { wire, runner, runtime, given_away, begun, task: Arc::default() }
+        let (task, permits) = Default::default();
+        Self { wire, runner, runtime, given_away, begun, task, permits }
     }
 
     fn post(&self, body: &str) -> AcceptedPost {
-        let mut admission = || Ok(Arc::new(Permit) as crate::Permit);
+        let mut admission = || Ok(Arc::new(Permit(Arc::clone(&self.permits))) as crate::Permit);
         let (scanned, source) = (&mut ScannedFrame::new(), RequestSource::default());
         let accepted =
             self.wire.post(body.as_bytes(), scanned, source, PostEntry::Always, &mut admission);
@@ -194,6 +221,23 @@ fn an_exchange_can_be_given_away() {
     exchange.respond(&CallToolResult::text("later")).unwrap();
     assert!(served.task.0.load(Ordering::Relaxed));
     assert!(served.body(response).unwrap().contains("later"));
+}
+
+/// A request that waits for client input keeps its permit until it ends, also if a clone of its exchange responds.
+#[test]
+fn a_response_to_a_request_that_waits_for_input_frees_its_permit() {
+    let served = Served::in_session();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"give"}}"#;
+    served.serve(served.post(call).request.unwrap());
+    let exchange = served.given_away.lock().unwrap().take().unwrap();
+    let clone = exchange.clone();
+    let roots = InputRequired::new().request("roots", InputRequest::ListRoots);
+    exchange.require_input(&roots).unwrap();
+    drop(exchange);
+    assert_eq!(Arc::strong_count(&served.permits), 2);
+    clone.respond(&CallToolResult::text("without")).unwrap();
+    drop(clone);
+    assert_eq!(Arc::strong_count(&served.permits), 1);
 }
 
 /// The client has disconnected before the handler began, which ends the connection of a modern request.
