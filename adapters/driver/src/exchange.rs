@@ -424,10 +424,10 @@ impl<M: Machine> Drop for Exchange<M> {
         if inner.exchanges.fetch_sub(1, Ordering::AcqRel) == 1
             && !inner.answered.load(Ordering::Relaxed)
         {
-            trace::unanswered(inner.id());
             if inner.signal.is_raised() {
                 inner.span.cancelled();
             } else {
+                trace::unanswered(inner.id());
                 inner.span.error(ErrorCode::INTERNAL_ERROR);
             }
             // The machine ignores the refusal if the request was cancelled or the connection has ended.

@@ -21,6 +21,12 @@ fn traces_contain_events_but_no_payloads() {
     config.capabilities.tools = Some(ListChanged::default());
     let handler = |exchange: &Exchange<Server>| match &exchange.request().kind {
         mcp_sansio::ClientRequest::CallTool(call) if call.name == "forget" => Ok(()),
+        mcp_sansio::ClientRequest::CallTool(call) if call.name == "wait" => {
+            while !exchange.is_cancelled() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        }
         mcp_sansio::ClientRequest::CallTool(_) => {
             exchange.respond(&CallToolResult::text("SECRET answer"))
         }
@@ -36,6 +42,8 @@ fn traces_contain_events_but_no_payloads() {
     };
     call("any");
     call("forget");
+    let params = json!({"name": "wait"});
+    drop(connection.handle().call_method("tools/call", &params, CallOptions::new()));
     let params = json!({"text": "SECRET params"});
     _ = connection.handle().call_method("x/unknown", &params, CallOptions::new()).wait();
     connection.handle().notify_method("x/notification", &params).unwrap();
@@ -54,4 +62,6 @@ fn traces_contain_events_but_no_payloads() {
     ] {
         assert!(text.contains(event), "{event}: {text}");
     }
+    // The request that was cancelled needed no response.
+    assert_eq!(text.matches("a handler has not answered its request").count(), 1, "{text}");
 }
