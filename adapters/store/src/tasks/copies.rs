@@ -12,7 +12,7 @@ use mcp_sansio::task::{TaskRecord, TaskSharing};
 use mcp_sansio_http::SharedTasks;
 use tokio::time::Instant;
 
-use super::{Known, NodeTasks, Others, Table, TaskCopy, TaskNotStored, Wait};
+use super::{Known, NodeTasks, Others, RETRY, Table, TaskCopy, TaskNotStored, Wait};
 use crate::body::{BodyError, NodeBody};
 use crate::forwarding::NODE;
 use crate::node::{Inner, empty};
@@ -26,9 +26,6 @@ const KEPT: Duration = Duration::from_secs(60);
 
 /// After how many times [`silence`](crate::NodeOptions::silence) a node looks whether a task that it works on is still its own.
 const CONFIRMED: u32 = 4;
-
-/// The pause after an error of the store.
-const RETRY: Duration = Duration::from_secs(1);
 
 impl NodeTasks {
     /// Removes the copies that were not used for long. Returns the ids of the tasks to look at: the copies that requests or
@@ -78,11 +75,19 @@ impl Inner {
             }
             // In a task of its own: a store that panics must not end this loop.
             let round = Arc::clone(&node).follow_round(is_due);
-            let stored =
-                tokio::spawn(round).await.unwrap_or_else(|error| Err(StoreError::new(error)));
-            if let Err(error) = stored {
-                (node.options.on_error)(&error);
-                drop(node);
+            let failures = node.tasks.as_ref().map_or(0, NodeTasks::failures);
+            let (error, is_down) = match tokio::spawn(round).await {
+                Ok(Ok(())) => continue,
+                // A task that cannot be written delays no other one.
+                Ok(Err(error)) => {
+                    let tasks = node.tasks.as_ref();
+                    (error, tasks.is_some_and(|tasks| tasks.has_failed_since(failures)))
+                }
+                Err(panic) => (StoreError::new(panic), true),
+            };
+            (node.options.on_error)(&error);
+            drop(node);
+            if is_down {
                 tokio::time::sleep(RETRY).await;
             }
         }
@@ -102,11 +107,11 @@ impl Inner {
     /// Stores all changes of the tasks of this node.
     pub(super) async fn store_changes(&self) -> Result<(), StoreError> {
         let Some(tasks) = &self.tasks else { return Ok(()) };
-        let wait = Wait { others: Others::All, ..Wait::default() };
+        let (failures, wait) = (tasks.failures(), Wait { others: Others::All, ..Wait::default() });
         match self.store_own_tasks(&wait, tasks.latest_change()).await {
             Err(TaskNotStored::Store(error)) => Err(error),
             // The requests that a change concerns have its error.
-            _ => Ok(()),
+            _ => tasks.task_failure_since(failures).map_or(Ok(()), Err),
         }
     }
 

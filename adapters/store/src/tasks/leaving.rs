@@ -33,7 +33,7 @@ impl NodeTasks {
             *changes += 1;
             let latest = *changes;
             let one = unwritten.entry(key);
-            one.or_insert(Unwritten { first: latest, latest, failures: 0 }).latest = latest;
+            one.or_insert_with(|| Unwritten::new(latest)).latest = latest;
         }
     }
 }

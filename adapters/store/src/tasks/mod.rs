@@ -18,6 +18,7 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mcp_sansio::request::Requestor;
 use mcp_sansio::task::{TaskKey, TaskSharing};
@@ -31,6 +32,9 @@ use crate::store::StoreError;
 pub(crate) use copies::TASK;
 pub(crate) use messages::Concerned;
 pub(crate) use wait::{Others, TaskNotStored, Wait};
+
+/// The pause after an error of the store, or after a failed write of one task.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The most looks into the store at once: records may be large.
 const LOOKS: usize = 64;
@@ -60,8 +64,10 @@ struct Table {
     unwritten: BTreeMap<TaskKey, Unwritten>,
     /// The number of the latest change.
     changes: u64,
-    /// The number of writes that failed, and the error of the latest.
-    failures: (u64, Option<StoreError>),
+    /// The number of failures so far, of the store and of single tasks.
+    failures: u64,
+    /// The latest failure of the store.
+    store_failure: Option<Failure>,
     /// The latest changes that were undone.
     undone: VecDeque<Undone>,
     /// The ids of the latest copies that were forgotten because their tasks do not exist any more.
@@ -85,13 +91,34 @@ struct Undone {
     error: TaskNotStored,
 }
 
-/// The numbers of the changes of a task that are not stored yet.
-#[derive(Clone, Copy)]
+/// A failed write.
+struct Failure {
+    /// Its number among all failures of the node.
+    number: u64,
+    at: Instant,
+    error: StoreError,
+}
+
+/// The changes of a task that are not stored yet.
 struct Unwritten {
+    /// The numbers of the first and of the latest of them.
     first: u64,
     latest: u64,
     /// How often they could not be written.
     failures: u32,
+    /// The latest failure that concerned this task alone.
+    failure: Option<Failure>,
+}
+
+impl Unwritten {
+    const fn new(change: u64) -> Self {
+        Self { first: change, latest: change, failures: 0, failure: None }
+    }
+
+    /// Whether a write of this task alone has failed a short time ago.
+    fn has_just_failed(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.at.elapsed() < RETRY)
+    }
 }
 
 enum Known {
@@ -158,9 +185,7 @@ impl NodeTasks {
                 table.changes += 1;
                 let latest = table.changes;
                 let unwritten = table.unwritten.entry(key);
-                let unwritten =
-                    unwritten.or_insert(Unwritten { first: latest, latest, failures: 0 });
-                unwritten.latest = latest;
+                unwritten.or_insert_with(|| Unwritten::new(latest)).latest = latest;
             }
         });
     }

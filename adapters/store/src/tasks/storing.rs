@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::lists::Listed;
 use super::record::{StoredTask, key_of, lifetime, list_key};
-use super::{Known, NodeTasks, Own, TaskCopy, TaskNotStored, Wait};
+use super::{Known, NodeTasks, Own, TaskCopy, TaskNotStored, Unwritten, Wait};
 use crate::node::Inner;
 use crate::store::{Change, StoreError, Write, Written};
 
@@ -51,7 +51,9 @@ impl NodeTasks {
         let mut table = self.table();
         self.note_changes(&mut table);
         let is_own = |key| !matches!(table.known.get(key), Some(Known::Copy(_)));
-        let unwritten = table.unwritten.iter().filter(|(key, _)| is_own(key));
+        let unwritten = table.unwritten.iter();
+        let unwritten =
+            unwritten.filter(|(key, unwritten)| is_own(key) && !unwritten.has_just_failed());
         let mut unwritten: Vec<_> = unwritten.collect();
         // A task that changes all the time, or cannot be written, delays no other one.
         unwritten.sort_unstable_by_key(|(_, unwritten)| (unwritten.failures, unwritten.first));
@@ -101,14 +103,49 @@ impl NodeTasks {
         })
     }
 
-    fn failures(&self) -> u64 {
-        self.table().failures.0
+    /// Returns the number of failures so far.
+    pub(super) fn failures(&self) -> u64 {
+        self.table().failures
     }
 
-    /// Returns the error of the latest failure, if there were more than these.
-    fn failure_since(&self, failures: u64) -> Option<StoreError> {
-        let (count, error) = &self.table().failures;
-        error.clone().filter(|_| failures < *count)
+    /// Whether the store has failed after these failures.
+    pub(super) fn has_failed_since(&self, failures: u64) -> bool {
+        let table = self.table();
+        table.store_failure.as_ref().is_some_and(|failure| failures < failure.number)
+    }
+
+    /// Returns the latest failure of a task alone after these failures.
+    pub(super) fn task_failure_since(&self, failures: u64) -> Option<StoreError> {
+        let table = self.table();
+        let failed = table.unwritten.values().filter_map(|unwritten| unwritten.failure.as_ref());
+        let failed = failed.filter(|failure| failures < failure.number);
+        failed.max_by_key(|failure| failure.number).map(|failure| failure.error.clone())
+    }
+
+    /// Notes that the store has failed.
+    fn note_failure(&self, error: StoreError) {
+        let mut table = self.table();
+        let failure = table.next_failure(error);
+        table.store_failure = Some(failure);
+    }
+
+    /// Returns the failure after which a response cannot wait for its changes any longer: of the store after these
+    /// failures, or of a task that the response waits for.
+    fn failure_since(&self, failures: u64, wait: &Wait, latest: u64) -> Option<StoreError> {
+        let table = self.table();
+        let of_store = table.store_failure.as_ref().filter(|failure| failures < failure.number);
+        let of_task = || {
+            self.tasks.inspect(|tasks, _| {
+                let due = table.due(tasks, wait, latest, false);
+                let failed = due.filter_map(|unwritten| {
+                    let failure = unwritten.failure.as_ref()?;
+                    let is_new = failures < failure.number || unwritten.has_just_failed();
+                    is_new.then_some(failure)
+                });
+                failed.max_by_key(|failure| failure.number).map(|failure| failure.error.clone())
+            })
+        };
+        of_store.map(|failure| failure.error.clone()).or_else(of_task)
     }
 
     /// Notes that a change is stored. The task may have changed again.
@@ -120,7 +157,7 @@ impl NodeTasks {
         }
         match table.unwritten.get_mut(&key) {
             Some(unwritten) if number < unwritten.latest => {
-                (unwritten.first, unwritten.failures) = (number + 1, 0);
+                *unwritten = Unwritten { latest: unwritten.latest, ..Unwritten::new(number + 1) };
             }
             _ => _ = table.unwritten.remove(&key),
         }
@@ -167,10 +204,24 @@ impl NodeTasks {
         }
     }
 
-    /// Notes that a task could not be written. It is written after the others the next time.
-    fn failed(&self, key: TaskKey) {
-        if let Some(unwritten) = self.table().unwritten.get_mut(&key) {
+    /// Notes that tasks could not be written because the store has failed. They are written after the others the next
+    /// time.
+    fn not_written(&self, changed: &[Changed]) {
+        let mut table = self.table();
+        for one in changed {
+            if let Some(unwritten) = table.unwritten.get_mut(&one.key) {
+                unwritten.failures += 1;
+            }
+        }
+    }
+
+    /// Notes that a task alone could not be written. It is left alone for a while.
+    fn failed(&self, key: TaskKey, error: &StoreError) {
+        let mut table = self.table();
+        let failure = table.next_failure(error.clone());
+        if let Some(unwritten) = table.unwritten.get_mut(&key) {
             unwritten.failures += 1;
+            unwritten.failure = Some(failure);
         }
     }
 
@@ -219,19 +270,18 @@ impl Inner {
                 break;
             }
             // The store has failed while this request waited.
-            if let Some(error) = tasks.failure_since(failures) {
+            if let Some(error) = tasks.failure_since(failures, wait, latest) {
                 return Err(error.into());
             }
             let changed = tasks.changed(&self.id, &self.address)?;
             if let Err(error) = self.write_tasks(tasks, changed).await {
-                let failures = &mut tasks.table().failures;
-                *failures = (failures.0 + 1, Some(error));
+                tasks.note_failure(error);
             }
         }
         tasks.undone(wait)
     }
 
-    /// Writes some tasks. An error is that of the store; if only some tasks cannot be written, the others are.
+    /// Writes some tasks. An error is that of the store. If only some tasks cannot be written, the others are.
     async fn write_tasks(
         &self,
         tasks: &NodeTasks,
@@ -253,53 +303,44 @@ impl Inner {
             }
             puts.push(one);
         }
-        let listed = self.list_changed(tasks, &mut puts).await;
+        self.list_changed(tasks, &mut puts).await;
         let writes: Vec<Write> = puts.iter().filter_map(Changed::write).cloned().collect();
         if writes.is_empty() {
-            return listed;
+            return Ok(());
         }
         let written = match self.batches.store().write(&writes).await {
             Ok(written) => written,
             Err(error) => {
-                puts.iter().for_each(|one| tasks.failed(one.key));
+                tasks.not_written(&puts);
                 return Err(error);
             }
         };
         if written.len() < writes.len() {
-            puts.iter().for_each(|one| tasks.failed(one.key));
+            tasks.not_written(&puts);
             return Err(StoreError::new("the store has returned too few results"));
         }
-        let mut result = listed;
         for ((one, write), written) in puts.iter().zip(writes).zip(written) {
             if written == Written::Done {
                 tasks.written(one, one.version() + 1, began);
             } else if let Err(error) = self.write_again(tasks, one, write).await {
-                tasks.failed(one.key);
-                result = Err(error);
+                tasks.failed(one.key, &error);
             }
         }
-        result
+        Ok(())
     }
 
     /// Adds new tasks to the lists of their requestors, and drops those for which that fails.
-    async fn list_changed(
-        &self,
-        tasks: &NodeTasks,
-        changed: &mut Vec<Changed>,
-    ) -> Result<(), StoreError> {
+    async fn list_changed(&self, tasks: &NodeTasks, changed: &mut Vec<Changed>) {
         let mut lists = BTreeMap::<_, Vec<_>>::new();
         for (list, listed) in changed.iter().filter_map(Changed::list) {
             lists.entry(list.clone()).or_default().push(listed.clone());
         }
-        let mut failed = self.list_tasks(lists, tasks.tasks.now()).await;
+        let failed = self.list_tasks(lists, tasks.tasks.now()).await;
         changed.retain(|one| {
-            let has_failed = one.list().is_some_and(|(list, _)| failed.contains_key(list));
-            if has_failed {
-                tasks.failed(one.key);
-            }
-            !has_failed
+            let error = one.list().and_then(|(list, _)| failed.get(list));
+            error.into_iter().for_each(|error| tasks.failed(one.key, error));
+            error.is_none()
         });
-        failed.pop_first().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     /// Writes a task whose version was not that of the record: an earlier write of this node may have failed for it, and was

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use mcp_sansio::request::Requestor;
-use mcp_sansio::task::TaskKey;
+use mcp_sansio::task::{TaskKey, Tasks};
+use tokio::time::Instant;
 
-use super::{Known, NodeTasks, Undone};
+use super::{Failure, Known, NodeTasks, Table, Undone, Unwritten};
 use crate::store::StoreError;
 
 /// The reason why the changes of a task were not stored.
@@ -73,21 +74,7 @@ impl NodeTasks {
         if table.unwritten.is_empty() {
             return false;
         }
-        self.tasks.inspect(|tasks, _| {
-            // There may be more ids than unwritten tasks, by orders of magnitude.
-            let is_named = |key: &TaskKey| {
-                !wait.ids.is_empty()
-                    && tasks.get(*key).is_some_and(|task| wait.ids.contains(task.id()))
-            };
-            table.unwritten.iter().any(|(key, unwritten)| {
-                let is_copy = matches!(table.known.get(key), Some(Known::Copy(_)));
-                let owner = || tasks.get(*key).map(|task| task.owner());
-                is_copy == of_copies
-                    && unwritten.first <= latest
-                    && (is_named(key)
-                        || wait.since < unwritten.latest && wait.others.contain(owner()))
-            })
-        })
+        self.tasks.inspect(|tasks, _| table.due(tasks, wait, latest, of_copies).next().is_some())
     }
 
     /// Returns the error of a change that was undone since the request.
@@ -104,5 +91,40 @@ impl NodeTasks {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl Table {
+    /// Returns the changes up to the latest that a response waits for: of copies, or of tasks of this node.
+    pub(super) fn due(
+        &self,
+        tasks: &Tasks,
+        wait: &Wait,
+        latest: u64,
+        of_copies: bool,
+    ) -> impl Iterator<Item = &Unwritten> {
+        // There may be more ids than unwritten tasks, by orders of magnitude.
+        let is_named = |key: &TaskKey| {
+            !wait.ids.is_empty() && tasks.get(*key).is_some_and(|task| wait.ids.contains(task.id()))
+        };
+        // Nothing waits for all tasks that waits for one of them alone.
+        let is_left = |unwritten: &Unwritten| {
+            matches!(wait.others, Others::All) && unwritten.has_just_failed()
+        };
+        let due = self.unwritten.iter().filter(move |(key, unwritten)| {
+            let is_copy = matches!(self.known.get(key), Some(Known::Copy(_)));
+            let owner = || tasks.get(**key).map(|task| task.owner());
+            is_copy == of_copies
+                && unwritten.first <= latest
+                && !is_left(unwritten)
+                && (is_named(key) || wait.since < unwritten.latest && wait.others.contain(owner()))
+        });
+        due.map(|(_, unwritten)| unwritten)
+    }
+
+    /// Returns the next failure.
+    pub(super) fn next_failure(&mut self, error: StoreError) -> Failure {
+        self.failures += 1;
+        Failure { number: self.failures, at: Instant::now(), error }
     }
 }

@@ -1,7 +1,7 @@
 //! Tasks whose records a node cannot read: the node of another release has written them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use mcp_sansio_store::{
     Change, MemoryStore, Store, StoreError, StoreFuture, Stored, Write, Written,
@@ -100,4 +100,51 @@ async fn a_task_of_another_node_is_in_no_doubt() {
     assert!(0 < before);
     sleep(60_000).await;
     assert_eq!(errors.load(Ordering::Relaxed), before);
+}
+
+/// A store that takes a while to read one record.
+struct Slow(MemoryStore, Arc<Mutex<String>>);
+
+impl Store for Slow {
+    fn read<'s>(&'s self, key: &'s str) -> StoreFuture<'s, Option<Stored>> {
+        Box::pin(async move {
+            if *key == *self.1.lock().unwrap() {
+                sleep(500).await;
+            }
+            self.0.read(key).await
+        })
+    }
+
+    fn write<'s>(&'s self, writes: &'s [Write]) -> StoreFuture<'s, Vec<Written>> {
+        self.0.write(writes)
+    }
+}
+
+/// A task of this node that cannot be written fails its own requests alone, and is tried again for as long as it exists.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_cannot_be_written_fails_no_other_request() {
+    let mut workers = Workers::new();
+    let errors = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&errors);
+    workers.cluster.options.on_error =
+        Arc::new(move |_| _ = counted.fetch_add(1, Ordering::Relaxed));
+    let slow = Arc::new(Mutex::new(String::new()));
+    let store = Slow(workers.cluster.store.clone(), Arc::clone(&slow));
+    let node = workers.start_on(Arc::new(store), "a").await;
+    let client = Client::modern();
+    let spoilt = client.begin(&node, json!({"time": 600_000})).await;
+    let key = format!("task/{spoilt}");
+    spoil(&workers.cluster.store, &key).await;
+    slow.lock().unwrap().clone_from(&key);
+    assert_eq!(client.ask(&node, "tasks/cancel", json!({"taskId": spoilt})).await.0, 503);
+    for time in 0..40 {
+        // A request that does not begin its task panics.
+        client.begin(&node, json!({"time": 600_000 + time})).await;
+        sleep(130).await;
+    }
+    // It is tried again about once in a second and a half.
+    let tried = errors.load(Ordering::Relaxed);
+    assert!((3..=8).contains(&tried), "{tried} errors");
+    // The task is still there, and so is its error.
+    assert_eq!(client.ask(&node, "tasks/cancel", json!({"taskId": spoilt})).await.0, 503);
 }
