@@ -9,8 +9,8 @@ use mcp_sansio::progress::Progress;
 use mcp_sansio::schema::Json;
 use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise, WorkMeter};
 use mcp_sansio::{
-    CallId, CallOptions, Cause, ConnectionConfig, Framing, Inbox, IncomingId, Instant, Outbox,
-    Phase, RespondError, RevisionSet,
+    CallId, CallOptions, Cause, ConnectionConfig, ErrorCode, Framing, Inbox, IncomingId, Instant,
+    Outbox, Phase, RespondError, RevisionSet,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -326,13 +326,25 @@ impl<M: Machine> Single<M> {
         let is_open = self.monitor.requests().any(|open| open == request);
         let is_wrong = match self.machine.respond(request, &result, &mut self.out) {
             Ok(()) => return self.monitor.answered(request),
-            Err(RespondError::Encode(_)) => !is_open,
+            Err(RespondError::Encode(_)) if is_open => return self.can_be_rejected(request),
+            Err(RespondError::Encode(_)) => true,
             // The request was cancelled together with another one of the same id; the event is still due.
             Err(RespondError::Cancelled) => false,
             Err(_) => is_open && self.machine.phase() != Phase::Closed,
         };
         if is_wrong {
             return Err(Broken::new(Promise::OneAnswer, format!("{request} is open or not?")));
+        }
+        Ok(())
+    }
+
+    /// Checks that a request whose result has no room can get an error at the latest when nothing waits to be sent.
+    fn can_be_rejected(&self, request: IncomingId) -> Result<(), Broken> {
+        let (mut machine, mut out) = (self.machine.clone(), self.out.clone());
+        let rejected = machine.reject(request, ErrorCode::INTERNAL_ERROR, "e", &mut out);
+        if self.out.is_empty() && rejected.is_err() {
+            let text = format!("{request} can get no response: {rejected:?}");
+            return Err(Broken::new(Promise::OneAnswer, text));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ fn message() -> impl Strategy<Value = String> {
     let method = prop::sample::select(
         &["ping", "tools/list", "roots/list", "sampling/createMessage", "x/y", "initialize"][..],
     );
-    (0..22_u8, id, method, 0..5_u8).prop_map(|(kind, id, method, number)| match kind {
+    (0..24_u8, id, method, 0..5_u8).prop_map(|(kind, id, method, number)| match kind {
         0 => format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"messages":[],"maxTokens":1,"_meta":{{"progressToken":{id}}}}}}}"#
         ),
@@ -37,7 +37,7 @@ fn message() -> impl Strategy<Value = String> {
             r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{number}}}}}"#
         ),
         5 => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
-        6 | 7 => r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#.into(),
+        6 | 7 => HANDSHAKE.lines().next().unwrap_or_default().into(),
         8 | 9 => format!(
             r#"{{"jsonrpc":"2.0","id":{number},"result":{{"protocolVersion":"2025-03-26","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
         ),
@@ -59,6 +59,10 @@ fn message() -> impl Strategy<Value = String> {
         20 => format!(
             r#"{{"jsonrpc":"2.0","id":{number},"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}}}}}}"#
         ),
+        22 | 23 => {
+            let request = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#);
+            format!("[{}]", (10..15).map(request).collect::<Vec<_>>().join(","))
+        }
         14 => "x".repeat(100 * usize::from(number)),
         _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#),
     })
@@ -79,9 +83,23 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// The handshake of a client of 2025-03-26, the revision with batches.
+const HANDSHAKE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n"
+);
+
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![8 => bytes().prop_map(Act::Bytes), 17 => chosen(Act::choose)];
-    prop::collection::vec(act, 0..60)
+    (any::<bool>(), prop::collection::vec(act, 0..60)).prop_map(|(is_in_session, mut acts)| {
+        if is_in_session {
+            let handshake = [Act::Begin, Act::Bytes(HANDSHAKE.into()), Act::Send(u16::MAX)];
+            acts.splice(0..0, handshake);
+        }
+        acts
+    })
 }
 
 fn framing() -> impl Strategy<Value = Framing> {
