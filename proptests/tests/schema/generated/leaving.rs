@@ -1,13 +1,18 @@
 //! Messages of the application: each one that matches the schema leaves unchanged, and no other leaves.
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::subscription::Delivery;
 use mcp_sansio::{CallError, CallOptions, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 use serde_json::{Value, json};
 
 use super::instances::Instances;
-use super::{client, complete, for_each_request, has_other_rules, request, typed};
-use crate::official::messages::{Exchange, Sender};
+use super::{
+    client, complete, for_each_notification, for_each_request, has_other_rules, notification,
+    request, typed,
+};
+use crate::official::messages::{Exchange, Notice, Sender};
 use crate::official::stateless::{REVISION, ask};
 
 /// Responds to a request, and returns the result that is sent.
@@ -106,6 +111,38 @@ fn every_request_of_the_schemas_leaves() {
             let read = typed::params(exchange.method, &params);
             assert_eq!(read, Ok(without(&params, "task")), "{place}");
         }
+    });
+}
+
+/// Sends a notification in a session, and returns what is sent. The client has subscribed to the resource.
+fn sent_notification(revision: Revision, notice: &Notice, params: &Value) -> Vec<Value> {
+    let raw = Raw::from_serialize(params).unwrap();
+    let (delivered, sent) = if notice.sender == Sender::Server {
+        let mut config = config::server();
+        config.log_level = LoggingLevel::Debug;
+        let mut side = ServerSide::ready_with(config, revision);
+        if let Some(uri) = params.get("uri") {
+            let id = side.request(&request("resources/subscribe", &json!({ "uri": uri })));
+            side.respond(id, "{}");
+            side.sent();
+        }
+        let delivered = side.server.notify_method(notice.method, &raw, None, &mut side.out);
+        (delivered, side.sent())
+    } else {
+        let mut side = ClientSide::ready(revision);
+        let delivered = side.client.notify_method(notice.method, &raw, None, &mut side.out);
+        (delivered, side.sent())
+    };
+    assert_eq!(delivered, Ok(Delivery::Sent), "{revision} {}: {params}", notice.method);
+    sent.iter().map(|message| serde_json::from_str(message).unwrap()).collect()
+}
+
+#[test]
+fn every_notification_of_the_schemas_leaves() {
+    for_each_notification(|schemas, revision, notice, seed| {
+        let params = Instances::closed(schemas, seed).params(notice.name);
+        let expected: Value = serde_json::from_str(&notification(notice.method, &params)).unwrap();
+        assert_eq!(sent_notification(revision, notice, &params), [expected], "seed {seed}");
     });
 }
 

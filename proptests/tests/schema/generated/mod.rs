@@ -15,7 +15,7 @@ use mcp_sansio_proptests::{ClientSide, config};
 use serde_json::{Value, json};
 
 use crate::official::closed::Schemas;
-use crate::official::messages::{Exchange, REQUESTS, Sender};
+use crate::official::messages::{Exchange, NOTIFICATIONS, Notice, REQUESTS, Sender};
 use crate::official::stateless::REVISION;
 
 /// Returns the number of messages of each kind: `PROPTEST_CASES`, or enough for a short run.
@@ -35,6 +35,17 @@ fn for_each_request(mut check: impl FnMut(&'static Schemas, Revision, &'static E
             if !is_own && has_sender {
                 (0..cases()).for_each(|seed| check(schemas, revision, exchange, seed));
             }
+        }
+    }
+}
+
+/// Calls `check` with each notification of an application in each legacy revision, with seeds. The modern era has them
+/// only in subscriptions and beside requests.
+fn for_each_notification(mut check: impl FnMut(&'static Schemas, Revision, &'static Notice, u64)) {
+    for revision in Revision::LEGACY {
+        let Some(schemas) = Schemas::of(revision) else { return };
+        for notice in NOTIFICATIONS.iter().filter(|notice| schemas.defines(notice.name)) {
+            (0..cases()).for_each(|seed| check(schemas, revision, notice, seed));
         }
     }
 }
@@ -63,6 +74,15 @@ fn complete(mut result: Value, revision: Revision) -> Value {
 /// Returns a request of the wire.
 fn request(method: &str, params: &Value) -> String {
     let mut message = json!({ "jsonrpc": "2.0", "id": 7, "method": method });
+    if !params.is_null() {
+        message["params"] = params.clone();
+    }
+    message.to_string()
+}
+
+/// Returns a notification of the wire.
+fn notification(method: &str, params: &Value) -> String {
+    let mut message = json!({ "jsonrpc": "2.0", "method": method });
     if !params.is_null() {
         message["params"] = params.clone();
     }
