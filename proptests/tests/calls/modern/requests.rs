@@ -6,7 +6,7 @@ use mcp_sansio::call::{Cancellation, Timeout};
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{CancelError, ViolationKind};
 use mcp_sansio::event::{Expiry, UnmatchedCause};
-use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::model::{ElicitationCapability, EmptyCapability, LoggingLevel};
 use mcp_sansio::{CallOptions, Cause, ClientEvent, Frames, Framing, Outbox, Outcome};
 use mcp_sansio_proptests::{ClientSide, config, payload};
 
@@ -150,6 +150,24 @@ fn each_request_can_have_its_own_terms() {
     declared(roots, 3, r#"{"roots":{}}"#);
     // A call declares no more than the client supports.
     declared(roots.with(Capability::Tools), 2, r#"{"roots":{}}"#);
+    // Elicitation without a mode means forms, and a mode includes elicitation.
+    let of = |capability| CapabilitySet::NONE.with(capability);
+    declared(of(Capability::Elicitation), 2, r#"{"elicitation":{"form":{}}}"#);
+    declared(of(Capability::ElicitationUrl), 2, r#"{"elicitation":{"url":{}}}"#);
+    declared(of(Capability::SamplingTools), 2, r#"{"sampling":{"tools":{}}}"#);
+}
+
+/// A call declares no elicitation by forms for a client that can only visit URLs. Without a mode it would mean forms.
+#[test]
+fn a_call_declares_no_mode_that_the_client_lacks() {
+    let mut config = modern();
+    config.capabilities.elicitation =
+        Some(ElicitationCapability::default().url(EmptyCapability::default()));
+    let mut side = connected_with(config);
+    let elicitation = CapabilitySet::NONE.with(Capability::Elicitation);
+    call(&mut side, "tools/list", CallOptions::new().capabilities(elicitation));
+    let sent = side.sent();
+    assert!(sent[0].contains(r#"/clientCapabilities":{}"#), "{sent:?}");
 }
 
 /// Proves M-RPC-06, M-RPC-07, M-RPC-20, M-RPC-21: each response belongs to one call, by its id and the type of the
