@@ -3,6 +3,7 @@
 use mcp_sansio::capability::{Capability, CapabilitySet};
 use mcp_sansio::error::{ConnectError, NotAllowed};
 use mcp_sansio::event::{ConnectFailure, NegotiationBasis};
+use mcp_sansio::model::{Icon, IconTheme};
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{CallError, CallOptions, ClientEvent, Outcome, Phase, Revision, RevisionSet};
 use mcp_sansio_proptests::{ClientSide, config, payload};
@@ -303,16 +304,21 @@ fn nothing_of_the_stateless_era_is_sent_in_a_session() {
 #[test]
 fn a_client_that_cannot_be_described_does_not_connect() {
     let extension = mcp_sansio::json::Raw::new("true").unwrap();
-    for mut config in [modern(), config::client_of_both_eras()] {
-        config.capabilities =
-            config.capabilities.with_extension("com.example/x", extension.clone());
-        let mut side = ClientSide::with(config);
-        let connected = side.client.connect(side.now, &mut side.out);
-        let Err(ConnectError::Encode(EncodeError::Misfit(misfit))) = connected else {
-            panic!("{connected:?}");
-        };
-        assert_eq!(misfit.path(), "extensions.com.example/x");
-        assert_eq!((side.sent().len(), side.client.phase()), (0, Phase::Opening));
+    let theme = IconTheme::Other("grey".into());
+    for config in [modern(), config::client_of_both_eras()] {
+        let (mut settings, mut info) = (config.clone(), config);
+        settings.capabilities =
+            settings.capabilities.with_extension("com.example/x", extension.clone());
+        info.info.icons = Some(vec![Icon::new("data:,").theme(theme.clone())]);
+        for (config, path) in [(settings, "extensions.com.example/x"), (info, "icons[0].theme")] {
+            let mut side = ClientSide::with(config);
+            let connected = side.client.connect(side.now, &mut side.out);
+            let Err(ConnectError::Encode(EncodeError::Misfit(misfit))) = connected else {
+                panic!("{connected:?}");
+            };
+            assert_eq!(misfit.path(), path);
+            assert_eq!((side.sent().len(), side.client.phase()), (0, Phase::Opening));
+        }
     }
 }
 

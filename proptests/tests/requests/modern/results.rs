@@ -3,7 +3,7 @@
 use mcp_sansio::config::{CacheHint, CacheHints};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::ListTools;
-use mcp_sansio::model::{CallToolResult, CompleteResult, Completion, Tool};
+use mcp_sansio::model::{CallToolResult, CompleteResult, Completion, Icon, IconTheme, Tool};
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::schema::{EncodeError, Misfit};
 use mcp_sansio::{ClientRequest, ErrorCode, RespondError, Revision};
@@ -118,6 +118,18 @@ fn server_info_can_be_omitted_from_results() {
     assert!(!side.sent()[0].contains("_meta"));
     let sent = answered(&mut side, "tools/call", r#""content":[],"_meta":{"a":1}"#);
     let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"_meta":{"a":1}}}"#;
+    assert_eq!(sent, expected);
+}
+
+/// Info that the revision does not allow is left out: no result needs it, and it would make each of them invalid.
+#[test]
+fn invalid_server_info_is_left_out_of_results() {
+    let mut side = server_with(|config| {
+        let theme = IconTheme::Other("grey".into());
+        config.info.icons = Some(vec![Icon::new("data:,").theme(theme)]);
+    });
+    let sent = answered(&mut side, "tools/call", r#""content":[]"#);
+    let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#;
     assert_eq!(sent, expected);
 }
 
