@@ -44,6 +44,9 @@ fn tools_and_prompts_have_the_blocks_of_their_revision() {
         (TOOL_USE, None),
         (TOOL_RESULT, None),
         (r#"{"type":"hologram"}"#, None),
+        // A member of another kind is like an unknown member.
+        (r#"{"type":"image","text":5,"data":"aGk=","mimeType":"image/png"}"#, Some(A)),
+        (r#"{"type":"text","text":"t","resource":[]}"#, Some(A)),
     ];
     for (block, revision) in kinds {
         results_leave("tools/call", CONTENT, block, since(revision, block));

@@ -114,6 +114,17 @@ fn the_result_of_a_tool_is_read_kindly() {
     for revision in Revision::LEGACY {
         accepted("tools/call", revision, r#"{"content":[]}"#);
         accepted("tools/call", revision, r#"{"content":[{"type":"hologram","x":[1]}]}"#);
+        // Members of other kinds mean nothing, before and after the `type`.
+        for block in [
+            r#"{"type":"text","text":"t","data":5,"resource":[]}"#,
+            r#"{"data":5,"resource":[],"text":"t","type":"text"}"#,
+            r#"{"type":"text","text":"t","d\u0061ta":5}"#,
+            r#"{"type":"hologram","data":5,"text":[],"annotations":true}"#,
+            r#"{"annotations":true,"text":[],"data":5,"type":"hologram"}"#,
+        ] {
+            accepted("tools/call", revision, &format!(r#"{{"content":[{block}]}}"#));
+        }
+        malformed("tools/call", revision, r#"{"content":[{"type":"text","text":5}]}"#);
         malformed("tools/call", revision, "{}");
         malformed("tools/call", revision, r#"{"structuredContent":{"a":1}}"#);
         malformed("tools/call", revision, r#"{"content":{"type":"text","text":"t"}}"#);
