@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Frame};
+use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use mcp_sansio_store::{
     ForwardError, Forwarded, MemoryStore, Node, NodeBody, NodeOptions, Peers, Store, StoreFuture,
@@ -166,9 +167,21 @@ async fn nodes_know_each_other() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.start("a").await, cluster.start("b").await);
     let session = open(&a, &a).await;
-    let mut request = request(Some(&session), &call(1, "echo", &json!({})));
-    request.headers_mut().insert("mcp-node", "0".parse().unwrap());
-    assert_eq!(b.handle_forwarded(request).await.status(), 421);
+    let passed_on = |node: HeaderValue, version: HeaderValue| {
+        let mut request = request(Some(&session), &call(1, "echo", &json!({})));
+        request.headers_mut().insert("mcp-node", node);
+        request.headers_mut().insert("mcp-protocol-version", version);
+        request
+    };
+    let (no_principal, legacy) = (HeaderValue::from(0), HeaderValue::from_static("2025-11-25"));
+    for node in [&b, &a] {
+        let refused = node.handle_forwarded(passed_on(no_principal.clone(), legacy.clone())).await;
+        assert_eq!(refused.status(), 421);
+        // A modern request belongs to no session, so no node passes it on.
+        let id = &refused.headers()["mcp-node"];
+        let modern = passed_on(id.clone(), HeaderValue::from_static("2026-07-28"));
+        assert_eq!(node.handle_forwarded(modern).await.status(), 421);
+    }
     // Another node has the address now; or something has responded that is no node, which says nothing about the node.
     struct Other(Option<&'static str>);
 
