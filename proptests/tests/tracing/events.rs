@@ -1,6 +1,7 @@
 //! The `tracing` output: events without payloads.
 
-use std::io::pipe;
+use std::io::{Read, Write, pipe};
+use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
@@ -64,4 +65,39 @@ fn traces_contain_events_but_no_payloads() {
     }
     // The request that was cancelled needed no response.
     assert_eq!(text.matches("a handler has not answered its request").count(), 1, "{text}");
+}
+
+/// A message that a server over HTTP refuses, or does not answer, is not sent again, and no event reports it.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_a_server_has_not_accepted_are_traced() {
+    let records = Records::of_this_process();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        for head in
+            ["HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", ""]
+        {
+            let mut stream = listener.accept().unwrap().0;
+            let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
+            while !request.ends_with(b"}") {
+                let count = stream.read(&mut bytes).unwrap();
+                request.extend_from_slice(&bytes[..count]);
+            }
+            stream.write_all(head.as_bytes()).unwrap();
+        }
+    });
+    let mut config = ClientConfig::new("client", "1");
+    config.revisions = RevisionSet::MODERN;
+    config.probe = false;
+    let refuse = mcp_sansio_http::RefuseAll::new();
+    let client = mcp_sansio_http::connect(config, &url, refuse).await.unwrap();
+    for status in ["Some(400)", "None"] {
+        client.handle().notify_method("x/note", &json!({"text": "SECRET"})).unwrap();
+        let event = format!("the server has not accepted a message status={status}");
+        records.wait_for(&event);
+    }
+    server.join().unwrap();
+    assert!(
+        records.text().lines().any(|line| line.contains("WARN") && line.contains("status=None"))
+    );
 }

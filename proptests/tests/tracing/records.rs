@@ -46,6 +46,15 @@ impl Records {
         String::from_utf8(self.text.lock().unwrap().clone()).unwrap()
     }
 
+    /// Waits for an event with this text.
+    pub(crate) fn wait_for(&self, event: &str) {
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !self.text().contains(event) {
+            assert!(Instant::now() < patience, "{event}: {}", self.text());
+            sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Waits for the end of a span with this value of an attribute, on one side. Returns its other attributes.
     pub(crate) fn span(&self, kind: &str, attribute: &str, value: &str) -> Span {
         let patience = Instant::now() + Duration::from_secs(60);
