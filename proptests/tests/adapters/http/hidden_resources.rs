@@ -108,4 +108,11 @@ async fn a_router_without_guards_grants_everything() {
     let outer = Router::new();
     outer.mount("", &guarded()).unwrap();
     assert_eq!(outer.config("mounted", "1").listening, Listening::Asked);
+    // A filter or a middleware alone is enough.
+    let filtered = Router::new();
+    filtered.show_if(|_, _| true);
+    assert_eq!(filtered.config("filtered", "1").listening, Listening::Asked);
+    let wrapped = Router::new();
+    wrapped.wrap(async |exchange, next| next.run(exchange).await);
+    assert_eq!(wrapped.config("wrapped", "1").listening, Listening::Asked);
 }

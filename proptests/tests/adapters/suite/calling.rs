@@ -236,6 +236,42 @@ pub(crate) fn a_list_in_pages<A: Adapter>() {
     world.end();
 }
 
+/// All tools are of one state of the list, unless it changes more than three times while it is read.
+pub(crate) fn a_list_that_changes_is_read_again<A: Adapter>() {
+    for changes in [3, 4] {
+        let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
+        let server = thread::spawn(move || {
+            let mut peer = Peer::new(theirs);
+            peer.accept();
+            for (before, name) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
+                let asked = peer.receive();
+                let is_last = name == "e";
+                let cursor = if is_last { json!("next") } else { json!(null) };
+                assert_eq!(asked["params"]["cursor"], cursor, "{name}");
+                if before < changes {
+                    let changed = "notifications/tools/list_changed";
+                    peer.send(&json!({"jsonrpc": "2.0", "method": changed}));
+                }
+                let tools = json!([{"name": name, "inputSchema": {"type": "object"}}]);
+                let mut result = json!({"tools": tools});
+                if !is_last {
+                    result["nextCursor"] = json!("next");
+                }
+                peer.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}));
+            }
+            peer.rest()
+        });
+        let options = ConnectionOptions::new();
+        let connection = adapter.connect_with(client_config(), options, ours, Answers::default());
+        let connection = connection.unwrap();
+        let tools = connection.handle().list_all_tools().wait().unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
+        assert_eq!(names, ["d", "e"], "{changes} changes");
+        connection.close(Duration::ZERO).wait().unwrap();
+        assert_eq!(server.join().unwrap(), [json!(null); 0]);
+    }
+}
+
 /// Pain 58.
 pub(crate) fn requests_and_notifications_are_sent_in_order<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));

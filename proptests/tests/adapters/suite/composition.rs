@@ -401,6 +401,14 @@ pub(crate) fn calls_in_one_line<A: Adapter>() {
         assert_eq!(checked(&json!([4])).unwrap(), r#"{"sum":4}"#);
         let misfit = checked(&json!([])).unwrap_err().to_string();
         assert_eq!(misfit, "the arguments do not fit: numbers: [] has less than 1 item");
+        // A tool whose results could not be compared is not called: the server would refuse this one as unknown.
+        let any = Raw::new(r#"{"type":"object"}"#).unwrap();
+        let other = r#"{"type":"object","$schema":"https://example.com/dialect"}"#;
+        let unknown = Tool::new("unknown", any).output_schema(Raw::new(other).unwrap());
+        let schemas = ToolSchemas::of(&[unknown]);
+        let refused = schemas.call(server, "unknown", &json!({})).wait().unwrap_err().to_string();
+        let reason = "the result does not fit: the schema dialect https://example.com/dialect is not supported";
+        assert_eq!(refused, reason);
         let unencodable = std::collections::BTreeMap::from([((1, 2), 3)]);
         let not_made = server.call_tool("add", &unencodable).wait().unwrap_err();
         assert!(matches!(not_made, CallFailure::CallError(_)), "{not_made:?}");

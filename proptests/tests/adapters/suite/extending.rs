@@ -128,6 +128,7 @@ pub(crate) fn methods_of_a_mounted_router_keep_their_names<A: Adapter>() {
 fn tools_with_tasks() -> Router {
     let router = Router::new();
     router.tool_with(tool("never"), |(), _| "inline");
+    router.async_tool_with(tool("never_later"), async |(), _: Exchange| "inline");
     router.tool_with(tool("always").task_support(TaskSupport::Required), |(), _| "not reached");
     let either = tool("either").task_support(TaskSupport::Optional);
     router.async_tool_with(either, async |(), exchange: Exchange| {
@@ -162,6 +163,7 @@ pub(crate) fn a_router_rejects_calls_that_the_task_support_of_a_tool_excludes<A:
     let legacy = served(RevisionSet::LEGACY);
     assert_eq!(call(&legacy, "never", CallOptions::new()), "inline");
     assert_eq!(call(&legacy, "never", as_task()), "-32601");
+    assert_eq!(call(&legacy, "never_later", as_task()), "-32601");
     assert_eq!(call(&legacy, "either", CallOptions::new()), "inline");
     assert_eq!(call(&legacy, "either", as_task()), "as a task");
     assert_eq!(call(&legacy, "always", CallOptions::new()), "-32601");

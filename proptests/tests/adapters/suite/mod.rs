@@ -61,6 +61,7 @@ suite! {
         a_deadline_fires_while_the_peer_does_not_read
         there_is_room_when_the_peer_has_read
         a_list_in_pages
+        a_list_that_changes_is_read_again
         requests_and_notifications_are_sent_in_order
         a_server_that_prints_other_things
         characters_in_pieces;
