@@ -41,6 +41,12 @@ pub trait Outboxes {
         _ = observation;
     }
 
+    /// Whether [`observe`](Self::observe) does anything now. The default is `true`. With `false`, messages are not
+    /// described for it, which saves time.
+    fn observes(&self) -> bool {
+        true
+    }
+
     /// Called with the calls of a batch of this side, once the batch is in the outbox of [`Route::Connection`].
     ///
     /// The default does nothing. A transport that sends each message in an exchange of its own needs the calls to end
@@ -79,6 +85,11 @@ pub trait Outboxes {
 impl Outboxes for Outbox {
     fn outbox(&mut self, _route: Route) -> &mut Outbox {
         self
+    }
+
+    #[inline]
+    fn observes(&self) -> bool {
+        false
     }
 }
 

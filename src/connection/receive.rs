@@ -85,11 +85,13 @@ impl Dispatcher {
         let known = self.messages().session.known_members();
         let envelope: &'e _ = scanned.read(bytes, config.limits.depth, known);
         let classified = classify(envelope, &config.limits, config.versions());
-        let (method, id) = match &classified {
-            Ok(message) => message.shown(),
-            Err(_) => shown_members(envelope),
-        };
-        cx.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
+        if cx.out.observes() {
+            let (method, id) = match &classified {
+                Ok(message) => message.shown(),
+                Err(_) => shown_members(envelope),
+            };
+            cx.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
+        }
         if let Ok(message) = &classified {
             self.messages_mut().violations.is_message();
             if reception.received.batch.is_some() {

@@ -85,8 +85,10 @@ pub(crate) enum SentMessage<'a> {
 
 /// Reports a sent message to the observer.
 pub(super) fn observe_sent(out: &mut dyn Outboxes, route: Route, sent: SentMessage<'_>) {
-    let bytes = out.outbox(route).last_length();
-    observe_bytes(out, route, sent, bytes);
+    if out.observes() {
+        let bytes = out.outbox(route).last_length();
+        observe_bytes(out, route, sent, bytes);
+    }
 }
 
 /// Reports a sent message of known length to the observer.
@@ -97,6 +99,9 @@ pub(super) fn observe_bytes(
     sent: SentMessage<'_>,
     bytes: usize,
 ) {
+    if !out.observes() {
+        return;
+    }
     let (method, error) = match sent {
         SentMessage::Method(method) => (Some(method), None),
         SentMessage::Result => (None, None),

@@ -144,6 +144,13 @@ impl Outboxes for Out {
         }
     }
 
+    fn observes(&self) -> bool {
+        match self {
+            Self::Stream(_) => false,
+            Self::Http(http) => http.observes(),
+        }
+    }
+
     fn note_batch(&mut self, calls: &[CallId]) {
         match self {
             Self::Stream(outbox) => outbox.note_batch(calls),
