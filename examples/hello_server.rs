@@ -20,12 +20,12 @@ fn serve(exchange: &Exchange<Server>) -> Result<(), RespondError> {
             let schema = Raw::new(SCHEMA).expect("it is JSON");
             exchange.respond(&ListToolsResult::new([Tool::new("hello", schema)]))
         }
-        ClientRequest::CallTool(call) if call.name == "hello" => {
-            exchange.respond(&match call.parse() {
-                Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
-                Err(error) => CallToolResult::error(error.to_string()),
-            })
-        }
+        ClientRequest::CallTool(call) if call.name == "hello" => match call.parse() {
+            Ok(Greeting { name }) => {
+                exchange.respond(&CallToolResult::text(format!("Hello, {name}!")))
+            }
+            Err(error) => exchange.reject_arguments(&error.to_string()),
+        },
         ClientRequest::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
     }
