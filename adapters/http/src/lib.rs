@@ -42,7 +42,9 @@
 //! use mcp_sansio_http::mcp_sansio::http::Reply;
 //! use mcp_sansio_http::mcp_sansio::model::{CallToolResult, ListChanged, TaskSupport};
 //! use mcp_sansio_http::mcp_sansio::request::TaskMode;
-//! use mcp_sansio_http::mcp_sansio::{Principal, RespondError, ServerConfig};
+//! use mcp_sansio_http::mcp_sansio::{
+//!     ClientRequest, ErrorCode, Principal, RespondError, ServerConfig,
+//! };
 //! use mcp_sansio_http::{
 //!     ConnectionOptions, Endpoint, EndpointOptions, Exchange, HttpRequest, SharedTasks, bearer_token,
 //!     new_task,
@@ -54,9 +56,14 @@
 //! }
 //!
 //! async fn serve(exchange: Exchange) -> Result<(), RespondError> {
+//!     let ClientRequest::CallTool(_) = exchange.request().kind else {
+//!         return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found");
+//!     };
 //!     let user = exchange.extension::<HttpRequest>().map(HttpRequest::principal).unwrap_or_default();
+//!     // A call that asks for no task is rejected. If no task can begin, the dropped exchange responds with an error.
 //!     if exchange.task_mode(&TaskSupport::Required)? == Some(TaskMode::Task)
-//!         && let Ok(task) = exchange.begin_task(new_task().map_err(|_| RespondError::Closed)?)
+//!         && let Ok(new) = new_task()
+//!         && let Ok(task) = exchange.begin_task(new)
 //!     {
 //!         _ = task.complete(&CallToolResult::text(format!("done for user {}", user.get())));
 //!     }

@@ -100,6 +100,51 @@ impl JwtVerifier {
     /// key, but at most every 10 s. Until the next fetch, a token with an unknown key is
     /// [`Verification::Unavailable`]. If fetching fails, the old keys stay valid up to two hours after the last
     /// success. Each fetch is a task of the tokio runtime.
+    ///
+    /// The program supplies the fetch. This server accepts the tokens of one issuer:
+    ///
+    /// ```no_run
+    /// use std::io;
+    /// use std::time::Duration;
+    ///
+    /// use mcp_sansio_http::mcp_sansio::auth::Scopes;
+    /// use mcp_sansio_http::mcp_sansio::auth::resource_server::ProtectedResource;
+    /// use mcp_sansio_http::mcp_sansio::json::Raw;
+    /// use mcp_sansio_http::mcp_sansio::model::Tool;
+    /// use mcp_sansio_http::{
+    ///     Endpoint, EndpointOptions, Exchange, HttpRequest, JwtVerifier, Protection, Router, serve,
+    /// };
+    ///
+    /// /// Fetches the document at the `jwks_uri` of the issuer. The example `everything_http` does so with hyper.
+    /// async fn keys() -> io::Result<String> {
+    /// #   Err(io::Error::other("an example"))
+    ///     // …
+    /// }
+    ///
+    /// async fn who_am_i(_: (), exchange: Exchange) -> String {
+    ///     let claims = exchange.extension::<HttpRequest>().and_then(HttpRequest::claims);
+    ///     claims.map_or_else(String::new, |claims| format!("{} with {}", claims.subject, claims.scopes))
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let router = Router::new();
+    /// let tool = Tool::new("who_am_i", Raw::new(r#"{"type":"object"}"#)?);
+    /// router.async_tool_with(tool, who_am_i);
+    ///
+    /// let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://login.example.com")?;
+    /// let resource = resource.scopes(Scopes::parse("mcp:use"));
+    /// let protection = Protection::new(resource, JwtVerifier::fetching(keys));
+    /// let mut options = EndpointOptions::new().protect(protection);
+    /// options.http.hosts = options.http.hosts.allow("mcp.example.com")?;
+    ///
+    /// // A proxy in front terminates TLS.
+    /// let endpoint = Endpoint::with(router.config("who", "1.0"), options, router);
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+    /// serve(endpoint, "/mcp", listener, std::future::pending(), Duration::from_secs(5)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn fetching(source: impl KeySource) -> Self {
         let (fetched, fetching) = (Arc::default(), Arc::default());
         Self { source: Some(Arc::new(source)), fetched, fetching }
