@@ -359,8 +359,8 @@ const fn is_open_after(sent: &Result<(), RespondError>) -> bool {
 }
 
 impl Exchange<Server> {
-    /// Sends a log message that belongs to this request, if the client enabled its level. Returns whether the
-    /// message was sent.
+    /// Sends a log message that belongs to this request, if the client enabled its level. The [`Delivery`] says whether
+    /// the message was sent, queued or omitted.
     ///
     /// # Errors
     ///

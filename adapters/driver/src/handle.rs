@@ -32,6 +32,8 @@ use crate::wakers::WakerSlot;
 use crate::wire::Wire;
 
 /// A handle of a connection, for calls to the peer. Clones share the connection.
+///
+/// The role is that of this side: `Handle` alone is the handle of a client, and a server has a `Handle<Server>`.
 pub struct Handle<M: Machine = Client> {
     wire: Arc<Wire<M>>,
 }

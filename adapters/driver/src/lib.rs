@@ -1,9 +1,9 @@
 //! The shared layer of the adapters of [`mcp_sansio`]: a connection with its handlers and its callers, without a
 //! runtime.
 //!
-//! The core implements the protocol. The adapters, `mcp-sansio-std`, `mcp-sansio-tokio` and `mcp-sansio-async-std`,
-//! read, write, supply the time and run handlers. This crate is the layer between the two, and the adapters
-//! re-export it. Depend on an adapter, unless you write one for another runtime.
+//! The core implements the protocol. The adapters, `mcp-sansio-std`, `mcp-sansio-tokio`, `mcp-sansio-async-std` and
+//! `mcp-sansio-http`, read, write, supply the time and run handlers. This crate is the layer between the two, and the
+//! adapters re-export it. Depend on an adapter, unless you write one for another runtime.
 //!
 //! - [`Wire`] is a connection without its streams: a machine and its outbox behind a lock. Handlers and callers
 //!   never wait for the peer or for each other.

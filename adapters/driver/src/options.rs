@@ -40,12 +40,16 @@ impl ConnectionOptions {
     /// ([`ServerCapabilities::with_tasks`](mcp_sansio::model::ServerCapabilities::with_tasks),
     /// [`ClientCapabilities::tasks`](mcp_sansio::model::ClientCapabilities::tasks)).
     ///
-    /// Requests about tasks never reach the handler, and neither do subscriptions, which may include tasks. Every
-    /// subscription that the server supports is granted, regardless of `listening` in its configuration, and reported
-    /// with a [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) event.
+    /// Requests about tasks never reach the handler. Subscriptions, which may include tasks, are granted by the adapter
+    /// or by the handler, as [`ServerConfig::listening`](mcp_sansio::ServerConfig::listening) says:
+    ///
+    /// - With [`Listening::Granted`], the adapter grants every subscription that the server supports, and reports it
+    ///   with a [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) event.
+    /// - With [`Listening::Asked`], the handler decides, with [`Exchange::grant`](crate::Exchange::grant).
     ///
     /// A handler that continues after it has [begun a task](crate::Exchange::begin_task) does not count towards the
-    /// limit of [`handlers`](Self::handlers). Work on tasks continues after the connection has ended.
+    /// limit of [`handlers`](Self::handlers), up to 1,024 such handlers of a connection. Work on tasks continues after
+    /// the connection has ended.
     #[must_use]
     pub fn tasks(mut self, tasks: SharedTasks) -> Self {
         self.tasks = Some(tasks);
@@ -58,8 +62,8 @@ impl ConnectionOptions {
     /// [`Limits::inbound_requests`](mcp_sansio::Limits::inbound_requests) to one request for each 2 KiB of
     /// [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes).
     ///
-    /// Their responses are accepted regardless of the unsent output. So a peer that does not read can make this
-    /// side hold as many responses beyond [`Limits::outbox_bytes`](mcp_sansio::Limits::outbox_bytes).
+    /// The response of a handler is accepted regardless of the unsent output. So if the peer does not read, each
+    /// handler can add one response to the outbox beyond [`Limits::outbox_bytes`](mcp_sansio::Limits::outbox_bytes).
     #[must_use]
     pub const fn handlers(mut self, most: usize) -> Self {
         self.handlers = Some(most);

@@ -445,7 +445,8 @@ pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Creates a new task with an unguessable id.
+/// Returns the id and the defaults of a task that has not begun. The id is random, so that it cannot be guessed.
+/// [`Exchange::begin_task`](crate::Exchange::begin_task) begins the task.
 ///
 /// ```
 /// let task = mcp_sansio_driver::new_task()?;
