@@ -1,9 +1,9 @@
 //! A gateway of the [Model Context Protocol](https://modelcontextprotocol.io): many servers of any revision behind one
 //! endpoint of all revisions.
 //!
-//! [`Gateway`] is a [handler](mcp_sansio_tokio::Handler) of the connections of clients, over HTTP or any other carrier. It
-//! keeps a connection to each server. The program of this package adds a [configuration file](config::file) and serves the
-//! gateway [over HTTP](serve) or on standard streams; the README describes both.
+//! [`Gateway`] is a [handler](mcp_sansio_tokio::Handler) of the connections of clients, over HTTP or any other
+//! transport. It keeps a connection to each server. The program of this package adds a [configuration
+//! file](config::file) and serves the gateway [over HTTP](serve) or on standard streams; the README describes both.
 //!
 //! | layer | responsibility |
 //! |---|---|
@@ -26,7 +26,7 @@
 //! dropped if calls of several clients are in progress. So is the notification that a URL elicitation is complete, if it
 //! comes after the call.
 //!
-//! On carriers other than HTTP, all connections share their tasks, unless each has a principal
+//! On transports other than HTTP, all connections share their tasks, unless each has a principal
 //! ([`SharedTasks::on_behalf_of`](mcp_sansio_tokio::SharedTasks::on_behalf_of)). With one client there is nothing to share.
 //!
 //! # What is kept, and for how long

@@ -193,7 +193,8 @@ impl CapabilityPolicy {
 ///
 /// Their params and results are neither checked nor changed. Capabilities and revisions are not enforced, and no
 /// state of their content is kept. A relayed request arrives as `ClientRequest::Other`. Ids, cancellation and
-/// progress are handled as for other messages. `ping`, `initialize` and their notifications are never relayed.
+/// progress are handled as for other messages. `ping`, `initialize`, `server/discover`, `subscriptions/listen` and
+/// their notifications are never relayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
