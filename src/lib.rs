@@ -7,7 +7,7 @@
 //! **Read on** in the [manual]: [the loop](manual::event_loop), [requests and calls](manual::requests),
 //! [cancellation](manual::cancellation), [time](manual::time), [input](manual::input), [tasks](manual::tasks),
 //! [pages](manual::pagination), [both eras](manual::eras), [states](manual::states), [limits](manual::limits),
-//! [every kind of loop](manual::embedding), [shutdown](manual::shutdown), [restarts](manual::restarts),
+//! [each kind of event loop](manual::embedding), [shutdown](manual::shutdown), [restarts](manual::restarts),
 //! [scaling](manual::scaling), [extensions](manual::extensions), [fuzzing](manual::fuzzing),
 //! [simulation](manual::simulation), [gateways](manual::gateways), [cost](manual::performance), and [coming from
 //! rmcp](manual::migration).
@@ -74,11 +74,14 @@
 //!                 }
 //!             },
 //!             Some(ServerEvent::Violation(violation)) => eprintln!("{}", violation.kind),
-//!             Some(_) => {} // progress, cancellations, notifications, outcomes of calls, …
+//!             // Progress, notifications, outcomes of calls, … and cancellations, which a tool that takes time
+//!             // handles: see `manual::time#progress`.
+//!             Some(_) => {}
 //!             None => {}    // the machine answered or absorbed the message itself
 //!         }
 //!     }
 //!     if !stream.unsent().is_empty() {
+//!         // This waits for the client. A loop that cannot wait looks at `Outbox::is_congested`.
 //!         stdout.write_all(stream.unsent())?;
 //!         stream.sent(stream.unsent().len());
 //!         continue; // notifications may have waited for the room
@@ -160,14 +163,17 @@
 //! | route | the stream of the transport that a message belongs to: [`Route`] |
 //! | principal | the authenticated sender of a request, a number that the application chooses: [`Principal`] |
 //! | driver | the loop that moves bytes between the machine and the transport: an adapter, or the program itself |
+//! | era | legacy (sessions, up to 2025-11-25) or modern (self-contained requests, from 2026-07-28 on): [`Era`] |
+//! | abandoned call | a call that was cancelled or has timed out, whose response may still arrive |
+//! | by hand | a step that the machine leaves to the application: [`CallOptions::input_by_hand`], [`TaskOptions::by_hand`](call::TaskOptions::by_hand) |
 //!
 //! # Revisions
 //!
 //! Each request is served under the rules of one [`Revision`]: that of its session, or in the modern era the one that
 //! its `_meta` names. A server serves the methods of that revision, as far as both sides declared their capabilities.
-//! An application need not look at the revision. The form of each message in each revision is a table: members of later
-//! revisions are not sent; content of later revisions fails the command that would send it; a message of the peer that
-//! breaks the rules is refused with the name of the wrong member.
+//! An application need not look at the revision. The form of each message in each revision is a table. A member that
+//! the revision lacks is omitted. A content block, or another value, that the revision lacks fails the command. A
+//! message of the peer that breaks the rules is refused with the name of the wrong member.
 //!
 //! A request that needs a capability which the peer has not declared is not sent, see
 //! [`CapabilityPolicy`](config::CapabilityPolicy). A gateway switches both checks off, for some methods or for all,
@@ -214,12 +220,14 @@
 //! | the transport of one call fails (HTTP) | the network, or the server | [`Outcome::TransportFailed`]; the connection goes on |
 //! | no response in time | either side | [`Outcome::TimedOut`]; the call is cancelled on the wire |
 //! | required input was refused | the application, or the user | [`Outcome::InputRefused`] |
-//! | a call that was given up becomes a task | a race | [`AbandonedTask`](event::AbandonedTask), with whether a cancellation was sent |
+//! | the response to a cancelled or timed-out call is a task | a race | [`AbandonedTask`](event::AbandonedTask), which says whether `tasks/cancel` was sent |
 //! | a command for a task that is complete | a race | [`TaskError::Final`](task::TaskError); nothing changes |
 //! | a client does not answer a request for input | the client | the machine answers the original request with an error: [`CancelCause::InputFailed`](event::CancelCause::InputFailed) |
 //! | the connection ends | either side | an outcome for every call, an event for every open request, then `Closed` |
 //!
-//! Every bound of a connection is in [`Limits`], with its reason and the memory that a connection takes at worst.
+//! The bounds of a connection that can be set are in [`Limits`], with their reasons and the memory that a connection
+//! takes at worst. A fixed bound, such as the ten minutes of [`Deferred`](call::Cancellation::Deferred), is at the item
+//! that it concerns.
 //!
 //! # Promises
 //!

@@ -8,9 +8,9 @@ use core::time::Duration;
 /// A point in time, in nanoseconds since an epoch that the caller chooses.
 ///
 /// The machine only compares instants and adds durations to them, so any epoch works as long as each machine uses one
-/// monotonic clock. Two values write times to the wire, and need the Unix epoch: [`Tasks`](crate::task::Tasks) and
-/// [`request_state`](crate::request_state). The adapters count from it. Arithmetic saturates: the latest instant, 584
-/// years after the epoch, means "never".
+/// monotonic clock. Three modules need the Unix epoch: [`task`](crate::task) sends times,
+/// [`request_state`](crate::request_state) seals them, and `auth` compares them with those of tokens. The adapters
+/// count from it. Arithmetic saturates: the latest instant, 584 years after the epoch, means "never".
 ///
 /// ```
 /// use core::time::Duration;
