@@ -229,9 +229,9 @@ mod tests {
         ]
     }
 
-    /// The chapter on eras has the table.
+    /// `ARCHITECTURE.md` has the table.
     #[test]
-    fn the_chapter_has_the_rules() {
+    fn the_page_has_the_rules() {
         let mut table = String::from("| rule | undecided | legacy | modern |\n|---|---|---|---|\n");
         for (name, row) in rows() {
             let [undecided, legacy, modern] =
@@ -239,8 +239,8 @@ mod tests {
                     .map(|rules| if row(rules) { "yes" } else { "no" });
             table += &format!("| `{name}` | {undecided} | {legacy} | {modern} |\n");
         }
-        let chapter = include_str!("../manual/eras.md");
-        assert!(chapter.contains(&table), "the chapter has to have this table:\n\n{table}");
+        let page = include_str!("../../ARCHITECTURE.md");
+        assert!(page.contains(&table), "the page has to have this table:\n\n{table}");
     }
 
     /// A rule that is the same in both eras is no difference.
