@@ -21,12 +21,12 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Nothing is negotiated. `ping` gets a response; other calls are held. A server also serves modern requests; if
-    /// it receives no others, it stays in this phase.
+    /// Nothing is negotiated. Each side may send a `ping`, which gets a response. Other calls of this side are queued.
+    /// A server also serves modern requests; if it receives no others, it stays in this phase.
     #[default]
     Opening,
     /// A client has sent `initialize`, or is probing whether the server requires it; a server has responded to it. A
-    /// server serves requests from this phase on. Both sides hold their own calls until the handshake is complete.
+    /// server serves requests from this phase on. Both sides queue their own calls until the handshake is complete.
     Handshake,
     /// The session is open, or a client has established that it needs none.
     Ready,

@@ -24,7 +24,7 @@ use crate::time::Instant;
 #[must_use = "a request in the event must be answered"]
 pub enum ClientEvent<'a> {
     /// The connection is open: the revision was negotiated, or is assumed without a response of the server
-    /// ([`Connected::basis`](crate::event::Connected::basis)). Calls that were held have been sent.
+    /// ([`Connected::basis`](crate::event::Connected::basis)). Queued calls have been sent.
     Connected(Connected<'a>),
     /// The negotiation failed. `Closed` follows.
     ConnectFailed(ConnectFailure<'a>),

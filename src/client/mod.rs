@@ -46,7 +46,7 @@ pub use tool_support::ToolTasks;
 /// [`poll_timeout`](crate::Connection::poll_timeout), and getters. It starts with [`connect`](Self::connect), whose
 /// outcome is one event: [`Connected`](ClientEvent::Connected) or [`ConnectFailed`](ClientEvent::ConnectFailed).
 /// A second one follows only if the [`known`](ClientConfig::known) revision was wrong. Calls can be made at
-/// any time. They are held until the era of the server is known.
+/// any time. They are queued until the era of the server is known.
 ///
 /// ```
 /// use std::sync::Arc;

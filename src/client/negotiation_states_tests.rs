@@ -224,9 +224,9 @@ pub(crate) fn section() -> String {
          connected as well, which is not in the tables. Nor is a client that is connected because it \
          [knows](crate::ClientConfig::known) that the server is modern: a failure of the transport, or silence that shows no \
          other era, changes nothing for it.\n\n\
-         In the tables, *with doubts* means that the probe was refused with `-32022` and without a list of revisions. \
-         *After silence* means that the probe had no response in time. *With that answer* means that the failure contains \
-         the outcome that the row names.\n\n\
+         In the tables, a *discovery* is the result of `server/discover`. *With doubts* means that the probe was refused \
+         with `-32022` and without a list of revisions. *After silence* means that the probe had no response in time. \
+         *With that answer* means that the failure contains the outcome that the row names.\n\n\
          {}\n\
          A client that speaks both eras:\n\n{}\n{}\n\
          A client of the modern era only:\n\n{}\n\

@@ -383,7 +383,9 @@ pub(super) fn section() -> String {
          three states are the same in a session, where a server sends a request for the input that it requires. Not in \
          the table: `Truncated` ends a list in pages, `InputRequired` a call whose input is given by hand, \
          `TooManyRounds` a call that requires input without end, `CallError` a queued call that is not allowed in the \
-         session, `TransportFailed` a call whose HTTP exchange fails.\n\n\
+         session, `TransportFailed` a call whose HTTP exchange fails. Only a total timeout of the \
+         [`CallOptions`](crate::CallOptions::total) ends a task: that of the configuration stops when the call becomes \
+         one.\n\n\
          {}\n{}",
         chart.table(),
         chart.drawing("The states of a call", "")

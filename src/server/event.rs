@@ -37,7 +37,7 @@ pub enum ServerEvent<'a> {
     Notification(Notification<'a>),
     /// `initialize` has been answered. Requests can follow at once.
     Opened(Opened<'a>),
-    /// The handshake of a session is complete. Calls that were held have been sent. A connection with modern requests
+    /// The handshake of a session is complete. Queued calls have been sent. A connection with modern requests
     /// only has no handshake: it stays in [`Phase::Opening`](crate::Phase::Opening).
     Ready,
     /// A progress notification for a call.

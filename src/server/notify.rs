@@ -142,7 +142,7 @@ pub enum ChangedList {
 /// # let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
 /// config.capabilities.tools = Some(mcp_sansio::model::ListChanged::notified());
 /// let mut server = Server::new(Arc::new(config));
-/// // The session is not open yet, so the notification is held.
+/// // The session is not open yet, so the notification is queued.
 /// let delivery = server.notifications().list_changed(ChangedList::Tools, &mut outbox)?;
 /// assert_eq!(delivery, Delivery::Held);
 /// # Ok::<(), mcp_sansio::error::NotifyError>(())
