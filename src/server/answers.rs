@@ -125,8 +125,8 @@ impl Server {
     /// | optional | as the client asks | a task if the client supports tasks, otherwise inline |
     /// | required | a task; `-32601` if none is asked for | a task; `-32021` if the client does not support tasks |
     ///
-    /// In a session without tasks every tool runs inline, except a tool that requires a task: its calls are rejected
-    /// with `-32601`.
+    /// In a session of an earlier revision every tool runs inline, except a tool that requires a task: its calls are
+    /// rejected with `-32601`.
     ///
     /// # Errors
     ///

@@ -92,8 +92,9 @@
 //!   sessions.
 //! - **Connections** need unique numbers ([`Server::with_connection_number`](crate::Server::with_connection_number)),
 //!   because tasks refer to connections by number. Their end goes to [`Tasks::disconnected`].
-//! - **The requestor** goes with each message ([`Received::requestor`](crate::Received::requestor)) if there can be
-//!   several: a requestor reaches only its own tasks.
+//! - **The requestor** goes with each message if there can be several: a requestor reaches only its own tasks.
+//!   [`Received::principal`](crate::Received::principal) names the user.
+//!   [`Received::requestor`](crate::Received::requestor) is for transports whose clients have no principal.
 //! - **Subscriptions to tasks** (`taskIds`) are granted by the program: with
 //!   [`Listening::Asked`](crate::config::Listening::Asked) it receives the request, and answers with
 //!   [`ConnectionTasks::grant`](crate::drive::ConnectionTasks::grant).
