@@ -93,9 +93,10 @@
 //! assert_eq!(simulate(7).unwrap(), ends[7], "a seed is all it takes to see it again");
 //! ```
 //!
-//! A gateway is two such pairs, tested with the gateway itself between the server of one pair and the client of the
-//! other. `proptests/programs/simulate.rs` in the repository runs the world of this crate itself, in which both applications,
-//! the wire and a hostile peer act at any time.
+//! A gateway is two such pairs, with the gateway between the server of one pair and the client of the other: the
+//! functions of [`manual::gateways`](crate::manual::gateways) take these two machines. `proptests/programs/simulate.rs`
+//! in the repository runs the world of this crate itself, in which both applications, the wire and a hostile peer act
+//! at any time.
 
 mod choices;
 mod diagram;
