@@ -28,17 +28,14 @@
 ///
 /// bytes.
 ///
-/// - `stored` is the data of the peer that the connection stores. It includes input for requests and calls, and
-///   notifications that arrive before their subscriptions are open. `stored` of a call of this side is at most
-///   `kept_bytes`. It is 0 unless the call must remember part of its params: a form that is shown to the user, or, in
-///   the modern era, all of them, because the call may have to be sent again.
-/// - `identity` is the metadata of this side that every modern request carries: 200 bytes, the name, the version and
-///   the capabilities. It is 0 in the legacy era. A call that is queued until the handshake is complete does not carry
-///   it yet; the call grows by it when it leaves the queue.
-/// - `tasks` are calls that have become tasks of the peer, and 0 if no call does.
-/// - `batches` is 0 except in a session of 2025-03-26: the buffers in which responses wait, which are counted with
-///   their content, and the spare capacity that ids leave behind.
-/// - `claim` is the metadata of the last modern request, on a server.
+/// | term | bytes | 0 if |
+/// |---|---|---|
+/// | `stored` of the connection | data of the peer: input for requests and calls, notifications that arrive before their subscriptions are open | |
+/// | `stored` of a call of this side | params that the call remembers, at most `kept_bytes`: a form that the user sees, or in the modern era all params, because the call may be sent again | the call remembers none |
+/// | `identity` | metadata in every modern request: 200 bytes, the name, the version and the capabilities. A queued call grows by it when it leaves the queue | the era is legacy |
+/// | `tasks` | calls that have become tasks of the peer | no call becomes a task |
+/// | `batches` | the buffers in which responses wait, with their content, and the spare capacity that ids leave behind | the session is not of 2025-03-26 |
+/// | `claim` | the metadata of the last modern request, on a server | there is none |
 ///
 /// Data of the application comes on top, as do 24 bytes for each page of a list that is read page by page, the
 /// filters of the subscriptions of this side, and the input that this side supplies to its calls. A request counts in
@@ -122,8 +119,7 @@ pub struct Limits {
     /// The maximum number of pending calls of this side. Default 1024. The polls of calls that have become tasks come
     /// on top, up to three times as many.
     pub outbound_calls: u32,
-    /// The maximum number of bytes of calls and notifications made before the handshake is complete, held until it
-    /// is.
+    /// The maximum number of bytes of calls and notifications that are queued until the handshake is complete.
     ///
     /// Default 1 MiB.
     pub held_bytes: usize,
@@ -137,8 +133,9 @@ pub struct Limits {
     ///
     /// Default 64 KiB.
     pub reserve_bytes: usize,
-    /// The number of unsent bytes from which [`Outbox::is_congested`](crate::Outbox::is_congested) returns true and a
-    /// driver should stop reading.
+    /// The number of unsent bytes from which [`Outbox::is_congested`](crate::Outbox::is_congested) returns true. A
+    /// driver then stops reading, or starts no more work: see [the
+    /// policies](crate::manual::event_loop#when-the-peer-does-not-read).
     ///
     /// Default 1 MiB.
     pub congestion_bytes: usize,
