@@ -86,8 +86,8 @@ impl Connection {
         dispatcher.serving.calls.batch(cx, fill)
     }
 
-    /// Cancels a call whose response is no longer needed. The call ends at once, without an event. The peer is
-    /// notified unless nothing of the call had been sent.
+    /// Cancels a call whose response is no longer needed. The call ends at once, without an event. The
+    /// [`Cancellation`] says whether the peer is notified.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::handle::{Principal, Requestor};
 use crate::model::LoggingLevel;
 use crate::version::{Era, Revision};
 
-/// The rules of one exchange, fixed when its request is received.
+/// The rules of one request of the peer, fixed when the request is received.
 ///
 /// In a session the rules come from the handshake, otherwise from the request itself. A handler that reads only the
 /// context serves both eras.
