@@ -32,6 +32,39 @@ async fn a_server_gets_its_input_from_the_client_of_the_call() {
     assert_eq!(gateway.status().parked, 0);
 }
 
+/// The client has not declared the capability, or its request is none that may need input. The server does without.
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_without_input_that_its_client_cannot_give() {
+    let old = Fake::legacy("old").completing();
+    let gateway = start(&[&old]).await;
+    let ann = Peer::unasked(&gateway, Revision::V2026_07_28, "ann").await;
+    let bob = Peer::modern(&gateway, "bob").await;
+    let refused = |missing: &str| {
+        let reason = "the client cannot be asked: the client has not declared the capability";
+        format!("the peer answered with error -32603: {reason} {missing}")
+    };
+    let text = ann.call("old__ask_loose", json!({"label": "x"})).await.unwrap();
+    assert_eq!(text, refused("elicitation.form"));
+    assert_eq!(ann.questions(), Vec::<String>::new());
+
+    // Of two questions, one is answered.
+    let text = bob.call("old__ask_both", json!({"label": "y"})).await.unwrap();
+    let answer = r#"{"action":"accept","content":{"name":"bob"}}"#;
+    assert_eq!(text, format!("{}; {answer}", refused("roots")));
+    assert_eq!(bob.questions(), ["who is y?"]);
+
+    let reference = json!({"type": "ref/prompt", "name": "old__p"});
+    let params = json!({"ref": reference, "argument": {"name": "a", "value": "ask"}});
+    let call = bob.handle().call_method("completion/complete", &Json(params), CallOptions::new());
+    let completed: serde_json::Value = call.await.unwrap().raw().parse().unwrap();
+    let reason = "the peer answered with error -32603: the client cannot be asked: \
+        the answer may not be given: this method cannot be answered with a request for input";
+    assert_eq!(completed["completion"], json!({"values": [reason]}));
+    assert_eq!(bob.questions(), ["who is y?"]);
+    let status = gateway.status();
+    assert_eq!((status.parked, status.upstreams[0].calls), (0, 0));
+}
+
 /// Returns a state with another tag.
 fn changed(state: &str) -> String {
     let (rest, last) = state.split_at(state.len() - 1);

@@ -231,9 +231,15 @@ impl Call {
         Question(Arc::clone(&self.questions))
     }
 
-    /// Gives the place of the call back, because it waits for its client, which may take any time.
-    pub(crate) fn pause(&mut self) {
-        self.place = None;
+    /// Gives the place of the call back, because it waits for its client, which may take any time. Until the returned
+    /// place is dropped, no other call gets it, and [`go_on`](Self::go_on) takes it again.
+    pub(crate) fn pause(&mut self) -> Option<Arc<Place>> {
+        self.place.take()
+    }
+
+    /// Continues in the place that [`pause`](Self::pause) has returned.
+    pub(crate) fn go_on(&mut self, place: Option<Arc<Place>>) {
+        self.place = place;
     }
 
     /// Waits for a place again, as long as a call may take.

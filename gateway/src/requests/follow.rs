@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::call::{Call, Step, in_words, report};
 use super::params::Subject;
-use super::parking::Questions;
+use super::parking::{Parked, Questions};
 use super::responses::{may_be_elsewhere, pass_result, refuse};
 use super::to_client::{ask_session, notify};
 use crate::gateway::Gateway;
@@ -68,7 +68,12 @@ impl Gateway {
                     if questions.is_empty() {
                         continue;
                     }
-                    return Followed::Responded(self.park(exchange, call, questions));
+                    match self.park(exchange, call, questions) {
+                        Ok(responded) => return Followed::Responded(responded),
+                        // The server gets no input, and may do without.
+                        Err(refused) => Parked { call, questions } = *refused,
+                    }
+                    continue;
                 }
                 step = call.next() => step,
             };
@@ -82,7 +87,7 @@ impl Gateway {
                     notify(exchange, &notification);
                 }
                 Step::Message(FromServer::Request(question)) if is_modern => {
-                    questions.add(question);
+                    questions.add_for(exchange.request().context.capabilities, question);
                 }
                 Step::Message(FromServer::Request(question)) => {
                     tokio::spawn(ask_session(exchange.clone(), question, call.question()));

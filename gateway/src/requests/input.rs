@@ -9,7 +9,7 @@ use super::call::Call;
 use super::follow::Followed;
 use super::params::Subject;
 use super::parking::{Parked, Questions, input_of};
-use super::responses::{explained, refuse, unfollowed};
+use super::responses::{cannot_be_asked, explained, refuse, unfollowed};
 use super::routes::text;
 use super::state::State;
 use super::tasks::become_task;
@@ -46,32 +46,42 @@ impl Gateway {
     }
 
     /// Gives the requests of a server to a modern client, which repeats its request with the answers.
+    ///
+    /// # Errors
+    ///
+    /// The client cannot be asked: it has not declared that, or its request is of a method without input. The requests
+    /// are refused, and the call goes on.
     pub(super) fn park(
         &self,
         exchange: &Exchange,
         mut call: Call,
         mut questions: Questions,
-    ) -> Result<(), RespondError> {
+    ) -> Result<Result<(), RespondError>, Box<Parked>> {
         let client = for_limits(exchange);
         let number = self.parking().reserve(client);
         let sealed = number.and_then(|number| {
             Some((number, self.states().seal(&State::Parked(number), exchange.request())?))
         });
         let Some((number, state)) = sealed else {
-            questions.refuse("too many calls wait for input");
-            return exchange.reject(ErrorCode::INTERNAL_ERROR, "too many calls wait for input");
+            let message = "too many calls wait for input";
+            questions.refuse(message);
+            return Ok(exchange.reject(ErrorCode::INTERNAL_ERROR, message));
         };
         let required = questions.required(Some(state));
         // The client may come back before this returns, so the call is parked first.
-        call.pause();
+        let place = call.pause();
         self.parking().park(number, client, Parked { call, questions });
         let asked = exchange.require_input(&required);
-        if asked.is_err()
+        if let Err(error) = &asked
             && let Some(mut parked) = self.parking().take(number)
         {
-            parked.questions.refuse("the client cannot be asked");
+            parked.questions.refuse(&format!("the client cannot be asked: {error}"));
+            if cannot_be_asked(error) {
+                parked.call.go_on(place);
+                return Err(Box::new(parked));
+            }
         }
-        explained(exchange, asked)
+        Ok(asked)
     }
 
     /// Continues a parked call, whose client has repeated its request.

@@ -7,16 +7,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mcp_sansio::capability::{Capability, CapabilitySet};
+use mcp_sansio::error::NotAllowed;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequest, InputRequired, Text};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{Client, ErrorCode, Request};
+use mcp_sansio::{Client, ErrorCode, Request, RequestFromServer, ServerRequest};
 use mcp_sansio_tokio::{Exchange, random_bytes};
 use serde::Serialize;
 use tokio::task::AbortHandle;
 
 use super::call::Call;
 use super::params;
+use super::routes::text;
 
 /// The requests of a server that have no response yet.
 #[derive(Default)]
@@ -40,6 +43,20 @@ impl Questions {
     pub(crate) fn add(&mut self, question: Exchange<Client>) {
         self.open.push((format!("input-{}", self.added), question));
         self.added += 1;
+    }
+
+    /// As [`add`](Self::add), if a client with these capabilities can be asked. Otherwise it is refused: the other
+    /// requests of the server do not depend on it.
+    pub(crate) fn add_for(&mut self, client: CapabilitySet, question: Exchange<Client>) {
+        match needed(question.request()).filter(|needed| !client.contains(*needed)) {
+            Some(missing) => {
+                let reason = NotAllowed::Capability(missing);
+                let message = format!("the client cannot be asked: {reason}");
+                // The server may have withdrawn it.
+                _ = question.reject(ErrorCode::INTERNAL_ERROR, &message);
+            }
+            None => self.add(question),
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -104,6 +121,19 @@ impl Questions {
             _ = question.reject(ErrorCode::INTERNAL_ERROR, message);
         }
     }
+}
+
+/// Returns the capability without which no client can be asked for this input.
+fn needed(request: &RequestFromServer<'_>) -> Option<Capability> {
+    Some(match &request.kind {
+        ServerRequest::ListRoots => Capability::Roots,
+        ServerRequest::CreateMessage(_) => Capability::Sampling,
+        ServerRequest::Elicit(params) => match text(params, "mode").as_deref() {
+            Some("url") => Capability::ElicitationUrl,
+            _ => Capability::ElicitationForm,
+        },
+        _ => return None,
+    })
 }
 
 fn required(questions: &[(String, Exchange<Client>)]) -> InputRequired<'static> {

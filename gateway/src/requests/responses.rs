@@ -71,17 +71,19 @@ pub(super) fn explained(
         Err(RespondError::NotAllowed(NotAllowed::Capability(missing))) => {
             exchange.reject_missing(CapabilitySet::NONE.with(missing))
         }
-        Err(
-            error @ (RespondError::NotAllowed(_)
-            | RespondError::Encode(_)
-            | RespondError::TooManyRounds),
-        ) => {
+        Err(error) if cannot_be_asked(&error) => {
             let message =
                 format!("the client cannot be asked for the input of the server: {error}");
             exchange.reject(ErrorCode::INTERNAL_ERROR, &message)
         }
         asked => asked,
     }
+}
+
+/// Whether an error means that a client cannot be asked for this input, but waits for its response.
+pub(super) const fn cannot_be_asked(error: &RespondError) -> bool {
+    use RespondError::{Encode, NotAllowed, TooManyRounds};
+    matches!(error, NotAllowed(_) | Encode(_) | TooManyRounds)
 }
 
 /// Whether an error may mean that another server has the resource.

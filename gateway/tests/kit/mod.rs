@@ -315,6 +315,7 @@ impl Fake {
         }
     }
 
+    #[allow(clippy::too_many_lines, reason = "each tool is an arm of few lines")]
     async fn call(
         &self,
         exchange: &Exchange,
@@ -364,6 +365,18 @@ impl Fake {
                     }
                     Err(failure) => exchange.respond(&CallToolResult::error(failure.to_string())),
                 }
+            }
+            "ask_both" => {
+                let options = CallOptions::new();
+                let roots = exchange.handle().call_method("roots/list", &(), options);
+                let name =
+                    exchange.handle().call_method("elicitation/create", &form(&label), options);
+                let (roots, name) = tokio::join!(roots, name);
+                let [roots, name] = [roots, name].map(|answer| match answer {
+                    Ok(answer) => answer.raw().as_json().to_owned(),
+                    Err(failure) => failure.to_string(),
+                });
+                exchange.respond(&CallToolResult::text(format!("{roots}; {name}")))
             }
             "fail" => exchange.reject(ErrorCode::new(-7), "it does not work"),
             "progress" => {
@@ -464,8 +477,14 @@ impl Handler<Server> for Fake {
                 let name = call.name.to_str().into_owned();
                 self.call(&exchange, &name, arguments).await
             }
-            ClientRequest::Complete(_) => {
-                let completed = json!({"completion": {"values": [self.0.name]}});
+            ClientRequest::Complete(complete) => {
+                let mut value = self.0.name.to_owned();
+                if complete.value == *"ask" {
+                    let (handle, options) = (exchange.handle(), CallOptions::new());
+                    let asked = handle.call_method("elicitation/create", &form("it"), options);
+                    value = asked.await.unwrap_err().to_string();
+                }
+                let completed = json!({"completion": {"values": [value]}});
                 exchange.respond(&mcp_sansio_tokio::Json(completed))
             }
             ClientRequest::Listen(_) => self.refuse_listen(&exchange).await,
@@ -581,9 +600,20 @@ impl Peer {
         name: &str,
         principal: Principal,
     ) -> Self {
+        Self::open_with(gateway, revision, name, principal, |_| {}).await
+    }
+
+    async fn open_with(
+        gateway: &Gateway,
+        revision: Revision,
+        name: &str,
+        principal: Principal,
+        change: impl FnOnce(&mut ClientConfig),
+    ) -> Self {
         let seen = Arc::new(Seen::default());
         *seen.name.lock().unwrap() = name.to_owned();
-        let (config, answers) = client(&seen, name, revision);
+        let (mut config, answers) = client(&seen, name, revision);
+        change(&mut config);
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);
         let options = gateway.connection_options();
@@ -603,6 +633,12 @@ impl Peer {
 
     pub(crate) async fn modern(gateway: &Gateway, name: &str) -> Self {
         Self::open(gateway, Revision::V2026_07_28, name).await
+    }
+
+    /// As [`open`](Self::open), for a client that cannot be asked for input.
+    pub(crate) async fn unasked(gateway: &Gateway, revision: Revision, name: &str) -> Self {
+        let change = |config: &mut ClientConfig| config.capabilities.elicitation = None;
+        Self::open_with(gateway, revision, name, Principal::default(), change).await
     }
 
     pub(crate) fn handle(&self) -> &Handle {
