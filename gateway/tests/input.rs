@@ -145,6 +145,30 @@ async fn the_task_of_a_modern_server_gets_its_input() {
     assert_eq!(bob.questions(), ["who is x?"]);
 }
 
+/// The modern era reserves codes that servers of sessions use for their own errors.
+#[tokio::test(start_paused = true)]
+async fn a_failed_task_has_the_error_of_its_server() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    let (ann, bob) = (Peer::legacy(&gateway, "ann").await, Peer::modern(&gateway, "bob").await);
+    ann.tools().await;
+    for (client, code, expected) in
+        [(&ann, -7, -7), (&bob, -7, -7), (&ann, -32_000, -32_000), (&bob, -32_000, -32_603)]
+    {
+        let arguments = json!({"label": "x", "code": code});
+        let failure = client.call_as_task("old__task", arguments).await.unwrap_err();
+        let CallFailure::PeerError(error) = failure else { panic!("{failure}") };
+        assert_eq!((error.code.get(), &*error.message.to_str()), (expected, "it does not work"));
+        assert_eq!(error.data.unwrap().as_json(), r#"{"label":"x"}"#);
+    }
+
+    // A session does not know the code for missing capabilities, with a task or without one.
+    let eve = Peer::unasked(&gateway, Revision::V2025_11_25, "eve").await;
+    let text = "Missing required client capability: elicitation";
+    assert_eq!(eve.call("new__ask", json!({"label": "x"})).await.unwrap(), text);
+    assert_eq!(eve.call_as_task("new__ask", json!({"label": "x"})).await.unwrap(), text);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_task_is_cancelled_at_its_server() {
     let (old, new) = (Fake::legacy("old"), Fake::modern("new"));

@@ -49,7 +49,7 @@ pub(super) fn refuse(exchange: &Exchange, error: &ErrorObject<'_>) -> Result<(),
 }
 
 /// Returns the capabilities of the client that a modern server needs, if it has refused a request for lack of them.
-fn missing_capabilities(error: &ErrorObject<'_>) -> Option<CapabilitySet> {
+pub(super) fn missing_capabilities(error: &ErrorObject<'_>) -> Option<CapabilitySet> {
     let data =
         error.data.as_ref().filter(|_| error.code == ErrorCode::MISSING_CLIENT_CAPABILITY)?;
     let needed = data.get("requiredCapabilities")?;

@@ -6,8 +6,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use mcp_sansio::call::TaskOptions;
+use mcp_sansio::capability::CapabilitySet;
+use mcp_sansio::error::ErrorObject;
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{InputRequest, InputRequired};
+use mcp_sansio::model::{CallToolResult, InputRequest, InputRequired};
 use mcp_sansio::task::TaskError;
 use mcp_sansio::{Era, ErrorCode, RespondError};
 use mcp_sansio_tokio::{CallFailure, Exchange, Reply, TaskHandle, new_task};
@@ -17,7 +19,7 @@ use super::call::{Call, Question, Step, in_words, report};
 use super::follow::Followed;
 use super::params;
 use super::parking::Questions;
-use super::responses::{refuse, unfollowed};
+use super::responses::{missing_capabilities, refuse, unfollowed};
 use super::routes::{Destination, granted};
 use crate::gateway::Gateway;
 use crate::upstream::Counters;
@@ -70,7 +72,8 @@ impl Gateway {
                         let params = params::for_server(exchange.request(), name, state, false);
                         call.keep(params, name, granted(&exchange));
                     }
-                    tokio::spawn(work(self.clone(), task, call));
+                    let client = TaskClient::of(&exchange);
+                    tokio::spawn(work(self.clone(), (task, client), call));
                 }
                 Err(problem) => _ = task.fail(ErrorCode::INTERNAL_ERROR, &problem),
             }
@@ -104,7 +107,8 @@ pub(super) fn become_task(
     call: Call,
 ) -> Result<(), RespondError> {
     if let Some(task) = begin(exchange)? {
-        tokio::spawn(work(gateway.clone(), task, call));
+        let client = TaskClient::of(exchange);
+        tokio::spawn(work(gateway.clone(), (task, client), call));
     }
     Ok(())
 }
@@ -127,11 +131,24 @@ fn begin(exchange: &Exchange) -> Result<Option<TaskHandle>, RespondError> {
     }
 }
 
+/// The client of a task.
+struct TaskClient {
+    has_session: bool,
+    capabilities: CapabilitySet,
+}
+
+impl TaskClient {
+    fn of(exchange: &Exchange) -> Self {
+        let context = &exchange.request().context;
+        Self { has_session: context.era() == Era::Legacy, capabilities: context.capabilities }
+    }
+}
+
 type Answers<'t> = Pin<Box<dyn Future<Output = Result<Raw<'static>, TaskError>> + Send + 't>>;
 
 /// Follows a call until its end, which is that of the task. It runs apart from the handler of the request, which has its
 /// response.
-async fn work(gateway: Gateway, task: TaskHandle, mut call: Call) {
+async fn work(gateway: Gateway, (task, client): (TaskHandle, TaskClient), mut call: Call) {
     let known = Instant::now() + KNOWN;
     let mut questions = Questions::default();
     // The answers that the client still owes.
@@ -149,7 +166,7 @@ async fn work(gateway: Gateway, task: TaskHandle, mut call: Call) {
             () = task.cancelled() => {
                 questions.refuse("the client has cancelled its task");
                 drop(answers);
-                return cancel(&task, call).await;
+                return cancel((&task, &client), call).await;
             }
             answered = answered => {
                 answers = None;
@@ -189,7 +206,7 @@ async fn work(gateway: Gateway, task: TaskHandle, mut call: Call) {
                         return;
                     }
                 }
-                Step::Ended(outcome) => return end(&task, &call, outcome),
+                Step::Ended(outcome) => return end((&task, &client), &call, outcome),
             }
         }
     }
@@ -279,7 +296,7 @@ async fn input_of_task(task: &TaskHandle, needed: &Raw<'_>, round: u32) -> Optio
 }
 
 /// Cancels a call whose task was cancelled. If the server has made a task of it, that is cancelled, too.
-async fn cancel(task: &TaskHandle, mut call: Call) {
+async fn cancel((task, client): (&TaskHandle, &TaskClient), mut call: Call) {
     if !call.cancel_task() {
         // The call is no task there, and is cancelled when it is dropped.
         _ = task.cancel();
@@ -295,13 +312,36 @@ async fn cancel(task: &TaskHandle, mut call: Call) {
     let ended = tokio::time::timeout(CANCELLING, ended).await;
     match ended {
         // It was too late to cancel it.
-        Ok(outcome @ Ok(_)) => end(task, &call, outcome),
+        Ok(outcome @ Ok(_)) => end((task, client), &call, outcome),
         Ok(Err(_)) | Err(_) => _ = task.cancel(),
     }
 }
 
+/// Fails a task with the error of a server, as far as possible: the revision of the client may reserve the code, and
+/// there may be no room for the data.
+fn fail(task: &TaskHandle, error: &ErrorObject<'_>) -> Result<(), TaskError> {
+    let (mut code, message) = (error.code, error.message.to_str());
+    let fail = |code, data: Option<&Raw<'_>>| match data {
+        Some(data) => task.fail_with(code, &message, data),
+        None => task.fail(code, &message),
+    };
+    let mut failed = fail(code, error.data.as_ref());
+    if let Err(TaskError::NotAllowed(_)) = failed {
+        code = ErrorCode::INTERNAL_ERROR;
+        failed = fail(code, error.data.as_ref());
+    }
+    match failed {
+        Err(TaskError::Encode(_) | TaskError::TooManyBytes) => fail(code, None),
+        failed => failed,
+    }
+}
+
 /// Ends a task with the outcome of its call.
-fn end(task: &TaskHandle, call: &Call, outcome: Result<Reply, CallFailure>) {
+fn end(
+    (task, client): (&TaskHandle, &TaskClient),
+    call: &Call,
+    outcome: Result<Reply, CallFailure>,
+) {
     let counters = &call.upstream.counters;
     // The task may have ended in the meantime: it has expired, for example.
     _ = match outcome {
@@ -309,7 +349,7 @@ fn end(task: &TaskHandle, call: &Call, outcome: Result<Reply, CallFailure>) {
             Counters::add(&counters.answered);
             let result = reply.raw().edited(&[("resultType", None)]);
             task.complete(&result).or_else(|error| match error {
-                TaskError::Encode(_) | TaskError::NotAResult => {
+                TaskError::Encode(_) | TaskError::NotAResult | TaskError::TooManyBytes => {
                     let name = &call.upstream.config.name;
                     let message =
                         format!("the server {name}: its result cannot be passed on: {error}");
@@ -320,10 +360,15 @@ fn end(task: &TaskHandle, call: &Call, outcome: Result<Reply, CallFailure>) {
         }
         Err(CallFailure::PeerError(error)) => {
             Counters::add(&counters.answered);
-            let message = error.message.to_str();
-            match &error.data {
-                Some(data) => task.fail_with(error.code, &message, data),
-                None => task.fail(error.code, &message),
+            match missing_capabilities(&error).filter(|_| client.has_session) {
+                // Sessions do not know the code. As without a task, the model gets the reason.
+                Some(missing) => {
+                    let missing = missing.minus(client.capabilities).iter();
+                    let names: Vec<_> = missing.map(|one| one.to_string()).collect();
+                    let text = format!("{}: {}", error.message.to_str(), names.join(", "));
+                    task.complete(&CallToolResult::error(text))
+                }
+                None => fail(task, &error),
             }
         }
         Err(CallFailure::TaskCancelled) => task.cancel(),

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::call::TaskOptions;
-use mcp_sansio::error::ErrorObject;
+use mcp_sansio::capability::CapabilitySet;
+use mcp_sansio::error::{ErrorObject, NotAllowed};
 use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
@@ -348,7 +349,12 @@ impl Fake {
                 None => {
                     let mut required = InputRequired::new().elicit("who", form(&label));
                     required.state = Some(format!("state of {label}").into());
-                    exchange.require_input(&required)
+                    match exchange.require_input(&required) {
+                        Err(RespondError::NotAllowed(NotAllowed::Capability(missing))) => {
+                            exchange.reject_missing(CapabilitySet::NONE.with(missing))
+                        }
+                        required => required,
+                    }
                 }
             },
             // The request does not say which call it is for.
@@ -394,7 +400,15 @@ impl Fake {
                 self.note(format!("begun {label}"));
                 let fake = self.clone();
                 let asks = name == "task_ask";
-                tokio::spawn(async move { fake.work(task, &label, ms, asks).await });
+                let code = arguments.get("code").and_then(Value::as_i64).map(ErrorCode::new);
+                tokio::spawn(async move {
+                    match code {
+                        Some(code) => {
+                            _ = task.fail_with(code, "it does not work", &json!({"label": label}));
+                        }
+                        None => fake.work(task, &label, ms, asks).await,
+                    }
+                });
                 Ok(())
             }
             _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
