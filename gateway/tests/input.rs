@@ -32,6 +32,38 @@ async fn a_server_gets_its_input_from_the_client_of_the_call() {
     assert_eq!(gateway.status().parked, 0);
 }
 
+/// Two calls of one client: the server does not say for which of them it asks.
+#[tokio::test(start_paused = true)]
+async fn a_question_goes_to_a_call_that_is_followed() {
+    let old = Fake::legacy("old");
+    let gateway = start(&[&old]).await;
+    let ann = Peer::modern(&gateway, "ann").await;
+    let call = |tool: &str, ms: u64, options: CallOptions| {
+        let (name, label) = (format!("old__{tool}"), format!("{tool} {ms}"));
+        let params = json!({"name": name, "arguments": {"label": label, "ms": ms}});
+        ann.handle().call_method("tools/call", &Json(params), options)
+    };
+    let answer = r#"old ask_loose 1000 \"ann\""#;
+    // The newer call has ended when the client would be asked.
+    let asking = call("ask_loose", 1_000, CallOptions::new());
+    settle().await;
+    let ending = call("slow", 810, CallOptions::new());
+    let (asked, ended) = tokio::join!(asking, ending);
+    assert!(asked.unwrap().raw().as_json().contains(answer));
+    assert!(ended.unwrap().raw().as_json().contains("old slow 810"));
+    assert_eq!(ann.questions(), ["who is ask_loose 1000?"]);
+
+    // The newer call waits for the client to repeat its request.
+    let asking = call("ask_loose", 1_000, CallOptions::new());
+    settle().await;
+    let parked = call("ask", 0, CallOptions::new().input_by_hand());
+    let failure = parked.await.unwrap_err();
+    assert!(matches!(failure, CallFailure::InputRequired(_)), "{failure}");
+    assert!(asking.await.unwrap().raw().as_json().contains(answer));
+    assert_eq!(ann.questions(), ["who is ask_loose 1000?"; 2]);
+    assert_eq!(gateway.status().parked, 1);
+}
+
 /// The client has not declared the capability, or its request is none that may need input. The server does without.
 #[tokio::test(start_paused = true)]
 async fn a_call_goes_on_without_input_that_its_client_cannot_give() {

@@ -12,11 +12,12 @@ use mcp_sansio::model::TaskSupport;
 use mcp_sansio::model::method::{CallTool, Method};
 use mcp_sansio::progress::{Progress, ProgressUpdate};
 use mcp_sansio::request::Requestor;
-use mcp_sansio::{CallError, CallOptions, Phase, RequestContext};
+use mcp_sansio::{CallError, CallOptions, ErrorCode, Phase, RequestContext};
 use mcp_sansio_tokio::{CallFailure, PendingCall, Reply};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::parking::Questions;
 use crate::budget::Share;
 use crate::client_key::ClientKey;
 use crate::gateway::Gateway;
@@ -234,19 +235,26 @@ impl Call {
     /// Gives the place of the call back, because it waits for its client, which may take any time. Until the returned
     /// place is dropped, no other call gets it, and [`go_on`](Self::go_on) takes it again.
     pub(crate) fn pause(&mut self) -> Option<Arc<Place>> {
+        self.set_parked(true);
         self.place.take()
+    }
+
+    /// Notes whether messages of the server that name no call are better given to another call of the client.
+    fn set_parked(&self, is_parked: bool) {
+        self.entry.iter().for_each(|entry| entry.set_parked(is_parked));
     }
 
     /// Continues in the place that [`pause`](Self::pause) has returned.
     pub(crate) fn go_on(&mut self, place: Option<Arc<Place>>) {
         self.place = place;
+        self.set_parked(false);
     }
 
     /// Waits for a place again, as long as a call may take.
     pub(crate) async fn enter(&mut self) -> bool {
         let entering = self.upstream.enter(self.requestor);
         let place = tokio::time::timeout(self.upstream.config.call_timeout, entering).await.ok();
-        self.place = place.map(Arc::new);
+        self.go_on(place.map(Arc::new));
         self.place.is_some()
     }
 
@@ -294,6 +302,26 @@ impl Call {
         }
         let ended = Err(CallFailure::Closed(mcp_sansio::Cause::ShutDown));
         Step::Ended(self.outcome.take().unwrap_or(ended))
+    }
+
+    /// Takes no more messages of the server.
+    pub(crate) fn leave(&mut self) {
+        self.entry = None;
+    }
+
+    /// Gives requests of the server, which name no call, to the newest call of the client: the one that they were given
+    /// to has ended without responses to them. They are refused if there is none.
+    pub(crate) fn hand_over(&self, questions: Questions) {
+        for question in questions.into_open() {
+            let of_this_call = question.request().needed_for.is_some();
+            let left = match FromServer::Request(question) {
+                question if of_this_call => Err(question),
+                question => self.link.deliver_to(self.client, question),
+            };
+            if let Err(FromServer::Request(question)) = left {
+                _ = question.reject(ErrorCode::INTERNAL_ERROR, "the call has ended");
+            }
+        }
     }
 
     /// Cancels the call, with the reason of the client.

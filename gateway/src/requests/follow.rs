@@ -92,12 +92,26 @@ impl Gateway {
                 Step::Message(FromServer::Request(question)) => {
                     tokio::spawn(ask_session(exchange.clone(), question, call.question()));
                 }
-                Step::Ended(Err(CallFailure::Task(begun))) => {
-                    return Followed::Task(Box::new(call.follow(&begun.ticket)));
-                }
-                Step::Ended(outcome) => return self.finish(exchange, &call, outcome),
+                Step::Ended(outcome) => return self.end(exchange, (call, questions), outcome),
             }
         }
+    }
+
+    /// Responds with the outcome of a call, unless it has become a task. Its client was not asked these questions yet.
+    fn end(
+        &self,
+        exchange: &Exchange,
+        (mut call, questions): (Call, Questions),
+        outcome: Result<Reply, CallFailure>,
+    ) -> Followed {
+        if let Err(CallFailure::Task(begun)) = outcome {
+            let call = call.follow(&begun.ticket);
+            call.hand_over(questions);
+            return Followed::Task(Box::new(call));
+        }
+        call.leave();
+        call.hand_over(questions);
+        self.finish(exchange, &call, outcome)
     }
 
     /// Responds with the outcome of a call.

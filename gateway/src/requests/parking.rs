@@ -114,6 +114,11 @@ impl Questions {
         }
     }
 
+    /// Returns the requests.
+    pub(crate) fn into_open(self) -> impl Iterator<Item = Exchange<Client>> {
+        self.open.into_iter().map(|(_, question)| question)
+    }
+
     /// Refuses the requests, which no client will answer.
     pub(crate) fn refuse(&mut self, message: &str) {
         for (_, question) in self.open.drain(..) {

@@ -114,6 +114,15 @@ impl Link {
         self.table.enter(client, || make(&self.handle))
     }
 
+    /// Passes a message of the server on to the newest call of a client. Returns the message if there is none.
+    pub(crate) fn deliver_to(
+        &self,
+        client: ClientKey,
+        message: FromServer,
+    ) -> Result<(), FromServer> {
+        self.table.deliver_to(client, message)
+    }
+
     /// Asks the server for log messages of this level.
     pub(crate) fn set_log_level(&self, level: LoggingLevel) {
         self.table.set_log_level(&self.handle, level);

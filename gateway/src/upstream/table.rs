@@ -49,7 +49,24 @@ struct Recipient {
     /// The number of the call.
     number: u64,
     client: ClientKey,
+    /// Whether the call waits for its client, and reads no messages meanwhile.
+    is_parked: bool,
     messages: mpsc::Sender<FromServer>,
+}
+
+impl State {
+    /// Returns the client of all calls, if they are of one.
+    fn only_client(&self) -> Option<ClientKey> {
+        let mut clients = self.calls.values().map(|recipient| recipient.client);
+        let first = clients.next();
+        first.filter(|first| clients.all(|client| client == *first))
+    }
+
+    /// Returns the newest call of a client, among those that read their messages if there are any.
+    fn newest_of(&self, client: ClientKey) -> Option<&Recipient> {
+        let own = self.calls.values().filter(|recipient| recipient.client == client);
+        own.max_by_key(|recipient| (!recipient.is_parked, recipient.number))
+    }
 }
 
 /// The entry of a call. Dropping it removes the entry.
@@ -78,7 +95,8 @@ impl Table {
         let entry = pending.id().and_then(Result::ok).map(|call| {
             state.made += 1;
             let number = state.made;
-            state.calls.insert(call, Recipient { number, client, messages });
+            let recipient = Recipient { number, client, is_parked: false, messages };
+            state.calls.insert(call, recipient);
             CallEntry { table: Arc::clone(self), call }
         });
         (pending, entry, inbox)
@@ -119,25 +137,21 @@ impl Table {
     /// Passes a message on: to the call that it belongs to, or to the newest call if all calls are of one client. Returns
     /// the message if there is no such call, or its work does not keep up.
     fn deliver(&self, call: Option<CallId>, message: FromServer) -> Result<(), FromServer> {
-        let mut state = self.lock();
+        let state = self.lock();
         let recipient = match call {
-            Some(call) => state.calls.get_mut(&call),
-            None => {
-                let mut clients = state.calls.values().map(|recipient| recipient.client);
-                let first = clients.next();
-                match clients.all(|client| Some(client) == first) {
-                    true => state.calls.values_mut().max_by_key(|recipient| recipient.number),
-                    false => None,
-                }
-            }
+            Some(call) => state.calls.get(&call),
+            None => state.only_client().and_then(|client| state.newest_of(client)),
         };
-        match recipient {
-            Some(recipient) => recipient.messages.try_send(message).map_err(|error| match error {
-                mpsc::error::TrySendError::Full(message)
-                | mpsc::error::TrySendError::Closed(message) => message,
-            }),
-            None => Err(message),
-        }
+        pass_on(recipient, message)
+    }
+
+    /// Passes a message on to the newest call of a client. Returns the message as [`deliver`](Self::deliver) does.
+    pub(super) fn deliver_to(
+        &self,
+        client: ClientKey,
+        message: FromServer,
+    ) -> Result<(), FromServer> {
+        pass_on(self.lock().newest_of(client), message)
     }
 
     /// Waits until no call is in progress.
@@ -158,10 +172,29 @@ impl Table {
     }
 }
 
+fn pass_on(recipient: Option<&Recipient>, message: FromServer) -> Result<(), FromServer> {
+    match recipient {
+        Some(recipient) => recipient.messages.try_send(message).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(message)
+            | mpsc::error::TrySendError::Closed(message) => message,
+        }),
+        None => Err(message),
+    }
+}
+
 fn ask_for_log(handle: &Handle<Client>, level: LoggingLevel) {
     let asked = handle.set_log_level(level);
     // A server without log messages refuses, and sends none.
     tokio::spawn(async move { _ = asked.await });
+}
+
+impl CallEntry {
+    /// Notes whether the call is parked.
+    pub(crate) fn set_parked(&self, is_parked: bool) {
+        if let Some(recipient) = self.table.lock().calls.get_mut(&self.call) {
+            recipient.is_parked = is_parked;
+        }
+    }
 }
 
 impl Drop for CallEntry {
