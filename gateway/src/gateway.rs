@@ -294,25 +294,31 @@ impl Gateway {
         self.inner.config.page_size
     }
 
-    /// Sets the level of log messages of a session. The servers send the messages of the most verbose session so far, and
-    /// the machine of each client suppresses those that it does not want.
+    /// Sets the level of log messages of a session.
     pub(crate) fn set_level(
         &self,
         exchange: &Exchange,
         level: LoggingLevel,
     ) -> Result<(), RespondError> {
+        self.raise_level(level);
+        exchange.respond(&())
+    }
+
+    /// Asks the servers for log messages of this level, which a client wants. The servers send those of the most
+    /// verbose client so far, and the machine of each client suppresses those that it does not want. Before the first
+    /// level, each server decides what it sends.
+    pub(crate) fn raise_level(&self, level: LoggingLevel) {
         {
             let known = &self.inner.of_gateway.level;
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
             if known.is_some_and(|known| known <= level) {
-                return exchange.respond(&());
+                return;
             }
             *known = Some(level);
         }
         for upstream in &self.routes().upstreams {
             upstream.links().iter().for_each(|link| link.set_log_level(level));
         }
-        exchange.respond(&())
     }
 
     /// Frees what was kept for a client whose connection has ended.

@@ -7,6 +7,7 @@ mod kit;
 use std::time::Duration;
 
 use kit::*;
+use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{CallOptions, ErrorCode, Revision};
 use mcp_sansio_tokio::{CallFailure, Json};
 use serde_json::json;
@@ -86,6 +87,33 @@ async fn progress_and_cancellation_pass() {
     }
     let status = gateway.status();
     assert!(status.upstreams.iter().all(|upstream| upstream.calls == 0), "{status:?}");
+}
+
+/// A server of the legacy era has one level for all clients, and is asked for that of the most verbose one.
+#[tokio::test(start_paused = true)]
+async fn a_client_gets_the_log_messages_of_its_level() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    let (ann, bob) = (Peer::legacy(&gateway, "a").await, Peer::modern(&gateway, "b").await);
+    ann.handle().set_log_level(LoggingLevel::Error).await.unwrap();
+    settle().await;
+    let log = |level: &str| format!(r#"{{"level":"{level}","data":"x"}}"#);
+    for server in ["old", "new"] {
+        let (tool, arguments) = (format!("{server}__log"), json!({"label": "x", "ms": 100}));
+        for (level, expected) in [
+            (None, vec![]),
+            (Some(LoggingLevel::Debug), vec![log("debug"), log("error")]),
+            (Some(LoggingLevel::Warning), vec![log("error")]),
+        ] {
+            let options = CallOptions::new();
+            let options = level.map_or(options, |level| options.log_level(level));
+            bob.call_with(&tool, arguments.clone(), options).await.unwrap();
+            assert_eq!(bob.take_logs(), expected, "{server} {level:?}");
+        }
+        ann.call(&tool, arguments).await.unwrap();
+        assert_eq!(ann.take_logs(), [log("error")], "{server}");
+    }
+    assert_eq!(old.journal(), ["level error", "level debug"]);
 }
 
 #[tokio::test(start_paused = true)]

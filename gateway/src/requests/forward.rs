@@ -165,6 +165,10 @@ impl Gateway {
             if upstream.config.sharing != Sharing::All {
                 self.note_session(exchange);
             }
+            if let Some(level) = request.context.log_level.filter(|_| link.has_session()) {
+                // The level of one request cannot be passed on to a session.
+                self.raise_level(level);
+            }
             let params = params::for_server(request, name, state, link.has_session());
             let mut options = options(&request.context);
             if let (ClientRequest::CallTool(_), Some(name)) = (&request.kind, name) {

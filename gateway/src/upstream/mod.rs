@@ -48,7 +48,7 @@ pub(crate) struct OfGateway {
     pub(crate) name: Arc<str>,
     /// The clients of the gateway, to which changes are announced.
     pub(crate) clients: ConnectionGroup,
-    /// The level of log messages that the most verbose session wants.
+    /// The level of log messages that the most verbose client wants.
     pub(crate) level: Arc<Mutex<Option<LoggingLevel>>>,
     pub(crate) observer: Option<Observer>,
     /// The bytes that are kept for calls.

@@ -16,12 +16,13 @@ use mcp_sansio::event::{SubscriptionEnd, SubscriptionNews};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolParams, CallToolResult, ElicitParams, ElicitationCapability, EmptyCapability,
-    InputRequired, ListChanged, ListResourcesResult, ListToolsResult, Map, ObjectSchema,
-    PrimitiveSchema, ReadResourceResult, Resource, ResourceContents, ResourcesCapability,
-    StringSchema, TaskSupport, Tool, ToolExecution,
+    InputRequired, ListChanged, ListResourcesResult, ListToolsResult, LoggingLevel, Map,
+    ObjectSchema, PrimitiveSchema, ReadResourceResult, Resource, ResourceContents,
+    ResourcesCapability, StringSchema, TaskSupport, Tool, ToolExecution, method,
 };
 use mcp_sansio::progress::Progress;
 use mcp_sansio::request::TaskMode;
+use mcp_sansio::subscription::Log;
 use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Principal,
@@ -385,6 +386,13 @@ impl Fake {
                 exchange.respond(&CallToolResult::text(format!("{roots}; {name}")))
             }
             "fail" => exchange.reject(ErrorCode::new(-7), "it does not work"),
+            "log" => {
+                tokio::time::sleep(ms).await;
+                for level in [LoggingLevel::Debug, LoggingLevel::Error] {
+                    _ = exchange.log(&Log::new(level, &label));
+                }
+                exchange.respond(&CallToolResult::text("done"))
+            }
             "progress" => {
                 for step in 1..=3 {
                     _ = exchange.progress(Progress::new(step).total(3).message("going"));
@@ -502,6 +510,10 @@ impl Handler<Server> for Fake {
                 exchange.respond(&mcp_sansio_tokio::Json(completed))
             }
             ClientRequest::Listen(_) => self.refuse_listen(&exchange).await,
+            ClientRequest::SetLevel(level) => {
+                self.note(format!("level {}", level.name()));
+                exchange.respond(&())
+            }
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         };
         _ = served;
@@ -544,6 +556,8 @@ pub(crate) struct Peer {
 pub(crate) struct Seen {
     pub(crate) events: Mutex<Vec<String>>,
     pub(crate) questions: Mutex<Vec<String>>,
+    /// The params of log messages.
+    pub(crate) logs: Mutex<Vec<String>>,
     /// The errors that have ended subscriptions.
     pub(crate) failed_subscriptions: Mutex<Vec<String>>,
     pub(crate) name: Mutex<String>,
@@ -573,6 +587,12 @@ impl Handler<Client> for Answers {
     }
 
     async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+        if let ClientEvent::Notification(log) = &event
+            && log.is::<method::Log>()
+        {
+            let params = log.params.as_ref().unwrap().as_json().to_owned();
+            self.0.logs.lock().unwrap().push(params);
+        }
         let ClientEvent::Subscription(update) = event else { return };
         match update.news {
             SubscriptionNews::Changed(change) => {
@@ -673,7 +693,7 @@ impl Peer {
         self.call_with(name, arguments, CallOptions::new().task(TaskOptions::new())).await
     }
 
-    async fn call_with(
+    pub(crate) async fn call_with(
         &self,
         name: &str,
         arguments: Value,
@@ -700,6 +720,11 @@ impl Peer {
 
     pub(crate) fn events(&self) -> Vec<String> {
         self.seen.events.lock().unwrap().clone()
+    }
+
+    /// Returns the params of the log messages since the last call.
+    pub(crate) fn take_logs(&self) -> Vec<String> {
+        std::mem::take(&mut *self.seen.logs.lock().unwrap())
     }
 
     pub(crate) fn questions(&self) -> Vec<String> {
