@@ -86,6 +86,41 @@ async fn a_server_is_only_for_clients_with_its_scopes() {
     }
 }
 
+/// Several servers have the resource or the tool, and a client has that of the first one that it may use.
+#[tokio::test(start_paused = true)]
+async fn what_several_servers_have_is_for_all_their_clients() {
+    for revision in BOTH {
+        for is_first in [true, false] {
+            let (guarded, all) = (Fake::modern("x").marking(), Fake::modern("x"));
+            let [mut few, mut many] = [with_scope(&guarded), all.config()];
+            (few.name, many.name) = ("few".into(), "many".into());
+            (few.names.prefix, many.names.prefix) = ("f_______".into(), "m__".into());
+            let mut servers = vec![few, many];
+            if !is_first {
+                servers.reverse();
+            }
+            let gateway = start_with(servers.clone()).await;
+            let endpoint = protected(&gateway);
+            let guest = open(&endpoint, revision, "guest", "other").await;
+            let staff = open(&endpoint, revision, "staff", "staff").await;
+            // The lists of a server are read for the clients that may use it.
+            staff.handle().list_all_resources().await.unwrap();
+            let uris = guest.handle().list_all_resources().await.unwrap();
+            assert_eq!(uris.iter().map(|one| one.uri.to_string()).collect::<Vec<_>>(), [all.uri()]);
+            assert!(guest.read(&all.uri()).await.unwrap().contains(&all.uri()));
+
+            // The tool of the first server has an argument that its clients repeat in a header field.
+            servers.iter_mut().for_each(|server| server.names.prefix = String::new());
+            gateway.reload(servers).await.unwrap();
+            for client in [&staff, &guest] {
+                client.tools().await;
+                let text = client.call("echo", json!({"label": "x"})).await.unwrap();
+                assert_eq!(text, r#"{"label":"x"}"#);
+            }
+        }
+    }
+}
+
 /// The endpoint cannot tell whose tool this is. The gateway can.
 #[tokio::test(start_paused = true)]
 async fn a_server_without_a_prefix_is_only_for_clients_with_its_scopes() {

@@ -184,13 +184,16 @@ impl Routes {
         self.upstreams.iter().filter(move |upstream| is_permitted(upstream, granted))
     }
 
-    /// Returns the header fields in which modern clients repeat the arguments of a tool, as far as its list is known.
+    /// Returns the header fields in which modern clients repeat the arguments of a tool, as far as its list is known,
+    /// and all clients have the tool of the same server.
     pub(crate) fn headers_of(&self, tool: &str) -> Option<Arc<ParamHeaders>> {
-        if let Some(owner) = by_prefix(self.upstreams.iter(), tool) {
-            return owner.known_list(ListKind::Tools)?.headers(tool);
-        }
-        let mut lists = self.upstreams.iter().filter_map(|one| one.known_list(ListKind::Tools));
-        lists.find(|list| list.has(tool))?.headers(tool)
+        let owner = by_prefix(self.upstreams.iter(), tool).or_else(|| {
+            let has_tool = |one: &&Arc<Upstream>| {
+                one.known_list(ListKind::Tools).is_some_and(|list| list.has(tool))
+            };
+            owner_for_all(self.upstreams.iter().filter(has_tool))
+        });
+        owner?.known_list(ListKind::Tools)?.headers(tool)
     }
 
     /// Returns the server that has replaced another one in a reload.
@@ -210,20 +213,16 @@ impl Routes {
         self.upstreams.iter().filter(move |upstream| is_permitted(upstream, granted.as_ref()))
     }
 
-    /// Returns the scopes that a tool, a prompt or a resource needs, from the name or the URI in the request.
+    /// Returns the scopes that a tool, a prompt or a resource needs, from the name or the URI in the request. If it
+    /// depends on the client whose it is, these are none, and the handler chooses among the servers that the client may
+    /// use.
     pub(crate) fn scopes_of(&self, name: Option<&str>) -> Scopes {
         let Some(name) = name else { return Scopes::none() };
-        let is_it = |upstream: &&Arc<Upstream>| {
-            let names = &upstream.config.names;
-            let has_name = !names.prefix.is_empty() && names.original(name).is_some();
-            has_name || lists_resource(upstream, name)
-        };
-        // As for calls, the longest prefix decides.
-        let prefix = |upstream: &&Arc<Upstream>| upstream.config.names.prefix.len();
-        let mut upstreams: Vec<_> = self.upstreams.iter().collect();
-        upstreams.sort_by_key(|upstream| std::cmp::Reverse(prefix(upstream)));
-        let upstream = upstreams.into_iter().find(is_it);
-        upstream.map_or_else(Scopes::none, |upstream| upstream.config.scopes.clone())
+        let owner = by_prefix(self.upstreams.iter(), name).or_else(|| {
+            let lists_it = |upstream: &&Arc<Upstream>| lists_resource(upstream, name);
+            owner_for_all(self.upstreams.iter().filter(lists_it))
+        });
+        owner.map_or_else(Scopes::none, |upstream| upstream.config.scopes.clone())
     }
 }
 
@@ -243,6 +242,16 @@ pub(crate) fn by_prefix<'u>(
         }
         _ => Some(next),
     })
+}
+
+/// Returns the server that has a name or a resource for all clients: the first of its owners, unless there are clients
+/// that may use only another one.
+fn owner_for_all<'u>(
+    mut owners: impl Iterator<Item = &'u Arc<Upstream>>,
+) -> Option<&'u Arc<Upstream>> {
+    let first = owners.next()?;
+    let needed = &first.config.scopes;
+    owners.all(|other| other.config.scopes.covers(needed)).then_some(first)
 }
 
 /// Whether a client with these scopes may use a server.

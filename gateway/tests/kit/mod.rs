@@ -60,6 +60,7 @@ struct Inner {
     most_listens: Mutex<Option<u32>>,
     ends_listens: AtomicBool,
     completes: AtomicBool,
+    marks: AtomicBool,
 }
 
 /// How a server responds to a subscription.
@@ -104,6 +105,7 @@ impl Fake {
             most_listens: Mutex::default(),
             ends_listens: AtomicBool::new(false),
             completes: AtomicBool::new(false),
+            marks: AtomicBool::new(false),
         }))
     }
 
@@ -129,6 +131,12 @@ impl Fake {
     /// Completes arguments, on connections that are opened from now on.
     pub(crate) fn completing(self) -> Self {
         self.0.completes.store(true, Ordering::SeqCst);
+        self
+    }
+
+    /// Has clients repeat an argument of its tools in a header field.
+    pub(crate) fn marking(self) -> Self {
+        self.0.marks.store(true, Ordering::SeqCst);
         self
     }
 
@@ -293,8 +301,14 @@ impl Fake {
             return exchange.reject(ErrorCode::INTERNAL_ERROR, "the list is not there yet");
         }
         let names = if self.0.snapshots.load(Ordering::SeqCst) { before } else { after };
+        let schema = match self.0.marks.load(Ordering::SeqCst) {
+            true => {
+                r#"{"type":"object","properties":{"label":{"type":"string","x-mcp-header":"Label"}}}"#
+            }
+            false => r#"{"type":"object"}"#,
+        };
         let tools = names.into_iter().map(|name| {
-            let mut tool = Tool::new(name, Raw::new(r#"{"type":"object"}"#).unwrap());
+            let mut tool = Tool::new(name, Raw::new(schema).unwrap());
             if name.starts_with("task") {
                 let mut execution = ToolExecution::default();
                 execution.task_support = Some(TaskSupport::Required);
