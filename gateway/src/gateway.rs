@@ -52,6 +52,8 @@ pub struct Gateway {
 struct Inner {
     config: GatewayConfig,
     routes: RwLock<Arc<Routes>>,
+    /// The servers that a reload has removed or replaced, and whose calls go on.
+    draining: Mutex<Vec<Arc<Upstream>>>,
     of_gateway: OfGateway,
     tasks: SharedTasks,
     states: States,
@@ -69,6 +71,7 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let routes = self.routes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Those that a reload has removed have no calls any more, which would keep this.
         routes.upstreams.iter().for_each(|upstream| upstream.stop(Duration::ZERO));
     }
 }
@@ -97,6 +100,7 @@ impl Gateway {
         let upstreams = config.upstreams.iter().map(start).collect();
         let inner = Inner {
             routes: RwLock::new(Arc::new(Routes { upstreams })),
+            draining: Mutex::default(),
             of_gateway,
             tasks: SharedTasks::with_clock(TasksConfig::default(), clock()),
             states: States::new(key),
@@ -187,12 +191,11 @@ impl Gateway {
             |upstream: &&Arc<Upstream>| next.iter().any(|next| Arc::ptr_eq(next, upstream));
         let removed: Vec<_> =
             old.upstreams.iter().filter(|upstream| !is_kept(upstream)).cloned().collect();
-        if self.inner.is_closed.load(Ordering::SeqCst) {
-            next.iter().for_each(|upstream| upstream.stop(Duration::ZERO));
+        let routes = Arc::new(Routes { upstreams: next });
+        if !self.switch(&routes, &removed) {
+            routes.upstreams.iter().for_each(|upstream| upstream.stop(Duration::ZERO));
             return Reloaded::default();
         }
-        let routes = Arc::new(Routes { upstreams: next });
-        *self.inner.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&routes);
         for upstream in removed {
             reloaded.stopped.push(upstream.config.name.clone());
             upstream.stop(upstream.config.drain);
@@ -210,6 +213,25 @@ impl Gateway {
         reloaded
     }
 
+    /// Replaces the servers, unless the gateway is closed. The removed ones are still known, so that they end with the
+    /// gateway. Returns whether they were replaced.
+    fn switch(&self, routes: &Arc<Routes>, removed: &[Arc<Upstream>]) -> bool {
+        let mut current = self.inner.routes.write().unwrap_or_else(PoisonError::into_inner);
+        // With the lock held: a gateway that is being closed has the servers of before, or finds the new ones.
+        if self.inner.is_closed.load(Ordering::SeqCst) {
+            return false;
+        }
+        let mut draining = self.draining();
+        draining.retain(|upstream| !upstream.is_finished());
+        draining.extend_from_slice(removed);
+        *current = Arc::clone(routes);
+        true
+    }
+
+    fn draining(&self) -> MutexGuard<'_, Vec<Arc<Upstream>>> {
+        self.inner.draining.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the state of the gateway and of its servers.
     pub fn status(&self) -> Status {
         let routes = self.routes();
@@ -222,14 +244,16 @@ impl Gateway {
     }
 
     /// Gives the servers no more calls, ends their connections once those in progress have ended, at the latest after
-    /// `grace`, and waits for that, at most for `patience`: a program has some seconds to end before it is killed. A gateway
-    /// that is closed has no servers any more, also after a [`reload`](Self::reload).
+    /// `grace`, and waits for that, at most for `patience`: a program has some seconds to end before it is killed. A
+    /// gateway that is closed has no servers any more, also after a [`reload`](Self::reload). Calls at servers that a
+    /// reload has removed have no more time than the others.
     pub async fn close(&self, grace: Duration, patience: Duration) {
         self.inner.is_closed.store(true, Ordering::SeqCst);
-        let routes = self.routes();
-        routes.upstreams.iter().for_each(|upstream| upstream.stop(grace));
+        let mut upstreams = self.routes().upstreams.clone();
+        upstreams.extend_from_slice(&self.draining());
+        upstreams.iter().for_each(|upstream| upstream.stop(grace));
         let all = async {
-            for upstream in &routes.upstreams {
+            for upstream in &upstreams {
                 upstream.finished().await;
             }
         };

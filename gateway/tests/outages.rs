@@ -96,6 +96,29 @@ async fn a_reload_loses_no_call() {
     assert_eq!([&kept, &changed, &removed, &added].map(Fake::connections), [1, 1, 0, 1]);
 }
 
+/// A call in progress at a removed server does not keep that longer than the gateway.
+#[tokio::test(start_paused = true)]
+async fn a_closed_gateway_has_no_servers_that_a_reload_has_removed() {
+    let (kept, removed) = (Fake::modern("kept"), Fake::legacy("removed"));
+    let config = kept.config();
+    let gateway = start_with(vec![config.clone(), removed.config()]).await;
+    let client = Peer::legacy(&gateway, "c").await;
+    let params = mcp_sansio_tokio::Json(json!({"name": "removed__hang"}));
+    let options = mcp_sansio::CallOptions::new();
+    let call = client.handle().call_method("tools/call", &params, options);
+    settle().await;
+    gateway.reload(vec![config]).await.unwrap();
+    settle().await;
+    assert_eq!((kept.connections(), removed.connections()), (1, 1));
+    let before = tokio::time::Instant::now();
+    gateway.close(Duration::from_secs(5), Duration::from_secs(60)).await;
+    assert_eq!(before.elapsed().as_secs(), 5);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!((kept.connections(), removed.connections()), (0, 0));
+    let failure = call.await.unwrap_err().to_string();
+    assert!(failure.contains("the server removed: the connection ended"), "{failure}");
+}
+
 /// Calls beyond the limits wait, and a client at its own limit delays no other.
 #[tokio::test(start_paused = true)]
 async fn limits_delay_and_refuse_nothing() {

@@ -1,7 +1,7 @@
 //! Finds out whether the server at a URL still serves the era that was negotiated, and knows the session: another
 //! release may have replaced it, or it was started again.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use mcp_sansio::call::Timeout;
@@ -30,18 +30,24 @@ impl Upstream {
     /// Closes a connection that takes no new calls: once the calls in progress have ended, at the latest after the time
     /// of a call.
     pub(super) fn retire(&self, link: Arc<Link>) {
-        let (grace, mut stopped) = (self.config.call_timeout, self.stop.subscribe());
         // The server is removed from the configuration, or the gateway ends.
-        let stop = async move {
-            let stop = stopped.wait_for(Option::is_some).await;
-            stop.map_or(Duration::ZERO, |stop| stop.unwrap_or_default())
-        };
-        tokio::spawn(async move {
-            tokio::select! {
-                () = link.close(grace) => {}
-                grace = stop => link.close(grace).await,
+        let (most, stop) = (self.config.call_timeout, self.time_is_up());
+        let limit = async move { _ = tokio::time::timeout(most, stop).await };
+        let mut retiring = self.retiring.lock().unwrap_or_else(PoisonError::into_inner);
+        while retiring.try_join_next().is_some() {}
+        retiring.spawn(async move { link.close(limit).await });
+    }
+
+    /// Waits until the connections that take no new calls have ended.
+    pub(super) async fn retired(&self) {
+        loop {
+            let mut all =
+                std::mem::take(&mut *self.retiring.lock().unwrap_or_else(PoisonError::into_inner));
+            if all.is_empty() {
+                return;
             }
-        });
+            while all.join_next().await.is_some() {}
+        }
     }
 }
 

@@ -160,10 +160,13 @@ impl Link {
         }
     }
 
-    /// Ends the connection once no call is in progress, at the latest after `grace`.
-    pub(super) async fn close(&self, grace: Duration) {
+    /// Ends the connection once no call is in progress, at the latest when `limit` is ready.
+    pub(super) async fn close(&self, limit: impl Future<Output = ()>) {
         // A connection that is shutting down refuses requests of the server for input, which calls may need.
-        _ = tokio::time::timeout(grace, self.table.calls_ended()).await;
+        tokio::select! {
+            () = self.table.calls_ended() => {}
+            () = limit => {}
+        }
         let connection = self.take();
         if let Some(connection) = connection {
             // The exit status of a server that is not needed any more does not matter.

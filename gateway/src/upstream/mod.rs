@@ -22,6 +22,7 @@ use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::request::Requestor;
 use mcp_sansio_tokio::ConnectionGroup;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::backoff::Backoff;
@@ -72,8 +73,10 @@ pub(crate) struct Upstream {
     watches: Watches,
     gate: Arc<Gate>,
     pub(crate) counters: Counters,
-    /// Set when the server is removed from the configuration: how long its calls may go on.
-    stop: watch::Sender<Option<Duration>>,
+    /// The connections that take no new calls, because the server has become another one.
+    retiring: Mutex<JoinSet<()>>,
+    /// Set when the server is removed from the configuration: until when its calls may go on.
+    stop: watch::Sender<Option<Instant>>,
     /// Whether its connections have ended for good.
     finished: watch::Sender<bool>,
 }
@@ -112,6 +115,7 @@ impl Upstream {
             watches: Watches::default(),
             gate: Gate::new(config.most_calls, config.most_calls_of_client),
             counters: Counters::default(),
+            retiring: Mutex::default(),
             stop: watch::Sender::new(None),
             finished: watch::Sender::new(false),
             config,
@@ -121,15 +125,45 @@ impl Upstream {
     }
 
     /// Gives the server no more calls, and ends its connections when those in progress have ended, at the latest after
-    /// `grace`.
+    /// `grace`. A later call can only shorten that time.
     pub(crate) fn stop(&self, grace: Duration) {
-        self.stop.send_replace(Some(grace));
+        let now = Instant::now();
+        let end = now.checked_add(grace).unwrap_or(now + FOREVER);
+        self.stop.send_modify(|known| *known = Some(known.map_or(end, |known| known.min(end))));
+    }
+
+    /// Waits until the calls in progress have to end, after [`stop`](Self::stop). This does not keep the server.
+    fn time_is_up(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stop = self.stop.subscribe();
+        async move {
+            loop {
+                let end = *stop.borrow_and_update();
+                let up = async {
+                    match end {
+                        Some(end) => tokio::time::sleep_until(end).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = up => return,
+                    changed = stop.changed() => if changed.is_err() {
+                        // The server is gone.
+                        return;
+                    }
+                }
+            }
+        }
     }
 
     /// Waits until the connections have ended, after [`stop`](Self::stop).
     pub(crate) async fn finished(&self) {
         // The sender lives as long as this value.
         _ = self.finished.subscribe().wait_for(|finished| *finished).await;
+    }
+
+    /// Whether the connections have ended for good.
+    pub(crate) fn is_finished(&self) -> bool {
+        *self.finished.borrow()
     }
 
     /// Notes and reports a problem with the server. The text may come from the server.
@@ -312,6 +346,9 @@ impl Upstream {
         after.next
     }
 }
+
+/// A time that is long enough for everything, and that can be added to the present.
+const FOREVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// The most characters of a problem that is reported.
 const MOST_CHARACTERS: usize = 500;

@@ -120,7 +120,7 @@ impl OwnLinks {
         while closing.try_join_next().is_some() {}
         let room = MOST_CLOSING.saturating_sub(closing.len()).min(removed.len());
         for link in removed.drain(..room).filter_map(|own| own.cell.get().cloned()) {
-            closing.spawn(async move { link.close(LAST_CALLS).await });
+            closing.spawn(async move { link.close(tokio::time::sleep(LAST_CALLS)).await });
         }
         drop(closing);
         // Beyond the limit a connection is dropped, which kills its process at once. That may block, so no lock is held.
@@ -128,12 +128,16 @@ impl OwnLinks {
     }
 
     /// Removes all connections, and closes them as [`Link::close`] does. Returns when all have ended.
-    pub(super) async fn close_all(&self, grace: Duration) {
+    pub(super) async fn close_all<F>(&self, limit: impl Fn() -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let links = std::mem::take(&mut *self.lock());
         let mut closing =
             std::mem::take(&mut *self.closing.lock().unwrap_or_else(PoisonError::into_inner));
         for link in links.into_values().filter_map(|own| own.cell.get().cloned()) {
-            closing.spawn(async move { link.close(grace).await });
+            let limit = limit();
+            closing.spawn(async move { link.close(limit).await });
         }
         while closing.join_next().await.is_some() {}
     }

@@ -25,17 +25,14 @@ impl Upstream {
     /// Connects to the server, again and again, until the server is removed from the configuration.
     pub(super) async fn supervise(self: Arc<Self>) {
         let mut stopped = self.stop.subscribe();
-        let mut stop = pin!(async move {
-            let stop = stopped.wait_for(Option::is_some).await;
-            // The sender lives as long as this value.
-            stop.map_or(Duration::ZERO, |stop| stop.unwrap_or_default())
-        });
+        // The sender lives as long as this value.
+        let mut stop = pin!(async move { _ = stopped.wait_for(Option::is_some).await });
         let mut backoff = Backoff::new();
-        let grace = loop {
+        loop {
             self.shared.set(LinkState::Connecting);
             let opened = tokio::select! {
                 biased;
-                grace = &mut stop => break grace,
+                () = &mut stop => break,
                 opened = self.connect() => opened,
             };
             let problem = match opened {
@@ -43,10 +40,11 @@ impl Upstream {
                     let since = Instant::now();
                     let problem = tokio::select! {
                         biased;
-                        grace = &mut stop => {
+                        () = &mut stop => {
                             self.shared.set(LinkState::Stopped);
-                            tokio::join!(link.close(grace), self.own.close_all(grace));
-                            break grace;
+                            let own = self.own.close_all(|| self.time_is_up());
+                            tokio::join!(link.close(self.time_is_up()), own);
+                            break;
                         }
                         problem = self.serve(&link) => problem,
                     };
@@ -64,12 +62,13 @@ impl Upstream {
             self.shared.set(LinkState::Failed { again: Instant::now() + pause });
             tokio::select! {
                 biased;
-                grace = &mut stop => break grace,
+                () = &mut stop => break,
                 () = tokio::time::sleep(pause) => {}
             }
-        };
+        }
         self.shared.set(LinkState::Stopped);
-        self.own.close_all(grace).await;
+        self.own.close_all(|| self.time_is_up()).await;
+        self.retired().await;
         self.finished.send_replace(true);
     }
 
