@@ -196,6 +196,11 @@ impl Gateway {
             routes.upstreams.iter().for_each(|upstream| upstream.stop(Duration::ZERO));
             return Reloaded::default();
         }
+        // A level that was set in the meantime was only sent to the servers so far.
+        let level = self.inner.of_gateway.level();
+        if let Some(level) = level {
+            routes.upstreams.iter().for_each(|upstream| upstream.set_log_level(level));
+        }
         for upstream in removed {
             reloaded.stopped.push(upstream.config.name.clone());
             upstream.stop(upstream.config.drain);
@@ -340,9 +345,7 @@ impl Gateway {
             }
             *known = Some(level);
         }
-        for upstream in &self.routes().upstreams {
-            upstream.links().iter().for_each(|link| link.set_log_level(level));
-        }
+        self.routes().upstreams.iter().for_each(|upstream| upstream.set_log_level(level));
     }
 
     /// Frees what was kept for a client whose connection has ended.

@@ -4,12 +4,14 @@
 
 mod kit;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kit::*;
-use mcp_sansio::Revision;
-use mcp_sansio_gateway::UpstreamState;
-use mcp_sansio_gateway::config::Sharing;
+use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::{ClientConfig, Revision};
+use mcp_sansio_gateway::config::{Sharing, UpstreamConfig, UpstreamTransport};
+use mcp_sansio_gateway::{Connect, ConnectFuture, UpstreamHandler, UpstreamState};
 use mcp_sansio_http::{Endpoint, EndpointOptions};
 use serde_json::json;
 
@@ -117,6 +119,37 @@ async fn a_closed_gateway_has_no_servers_that_a_reload_has_removed() {
     assert_eq!((kept.connections(), removed.connections()), (0, 0));
     let failure = call.await.unwrap_err().to_string();
     assert!(failure.contains("the server removed: the connection ended"), "{failure}");
+}
+
+/// A server that never opens a connection.
+struct Hanging;
+
+impl Connect for Hanging {
+    fn connect(&self, _: ClientConfig, _: UpstreamHandler) -> ConnectFuture<'_> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// The new servers of a reload are not in use yet, but connected, while another one is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_level_that_is_set_during_a_reload_reaches_the_new_servers() {
+    let [kept, added] = ["kept", "added"].map(Fake::legacy);
+    let hanging = UpstreamTransport::Custom(Arc::new(Hanging));
+    let config = kept.config();
+    let gateway = start_with(vec![config.clone()]).await;
+    let client = Peer::legacy(&gateway, "c").await;
+    let servers = vec![config, added.config(), UpstreamConfig::new("hanging", hanging)];
+    let (reloaded, ()) = tokio::join!(gateway.reload(servers), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        client.handle().set_log_level(LoggingLevel::Debug).await.unwrap();
+    });
+    assert_eq!(reloaded.unwrap().started, ["added", "hanging"]);
+    settle().await;
+    assert_eq!(
+        (kept.journal(), added.journal()),
+        (vec!["level debug".into()], vec!["level debug".into()])
+    );
+    gateway.close(Duration::ZERO, Duration::ZERO).await;
 }
 
 /// Calls beyond the limits wait, and a client at its own limit delays no other.

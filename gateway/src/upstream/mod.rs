@@ -58,7 +58,7 @@ pub(crate) struct OfGateway {
 
 impl OfGateway {
     /// Returns the level of log messages.
-    fn level(&self) -> Option<LoggingLevel> {
+    pub(crate) fn level(&self) -> Option<LoggingLevel> {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -223,12 +223,17 @@ impl Upstream {
     }
 
     /// Returns the open connections.
-    pub(crate) fn links(&self) -> Vec<Arc<Link>> {
+    fn links(&self) -> Vec<Arc<Link>> {
         let mut links = self.own.all();
         if let LinkState::Open(link) = self.shared.state() {
             links.push(link);
         }
         links
+    }
+
+    /// Asks for log messages of this level on the open connections.
+    pub(crate) fn set_log_level(&self, level: LoggingLevel) {
+        self.links().iter().for_each(|link| link.set_log_level(level));
     }
 
     /// Begins to read a list, if it is not known or may have changed.

@@ -201,14 +201,15 @@ impl Upstream {
                 }
                 Err(_) => return Err(NoLink::Connecting),
             };
-            if let Some(level) = self.gateway.level() {
-                link.set_log_level(level);
-            }
             let link = Arc::new(link);
             self.watch_era(client, &cell, &link);
             Ok(link)
         };
         let link = cell.get_or_try_init(|| open).await.cloned();
+        // Only now is the connection among those that get another level.
+        if let (Ok(link), Some(level)) = (&link, self.gateway.level()) {
+            link.set_log_level(level);
+        }
         if link.is_err() {
             // The entry would count for the limit.
             let is_it = |own: &OwnLink| Arc::ptr_eq(&own.cell, &cell);

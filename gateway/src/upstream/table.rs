@@ -114,10 +114,12 @@ impl Table {
         Ok(SubscriptionEntry { table: Arc::clone(self), call, news })
     }
 
-    /// Asks the server for log messages of this level, also in later sessions of the connection.
+    /// Asks the server for log messages of this level, also in later sessions of the connection, unless it was asked
+    /// for them last.
     pub(super) fn set_log_level(&self, handle: &Handle<Client>, level: LoggingLevel) {
-        *self.level() = Some(level);
-        ask_for_log(handle, level);
+        if self.level().replace(level) != Some(level) {
+            ask_for_log(handle, level);
+        }
     }
 
     /// Notes the result of a negotiation. A connection whose server has become another one ends, and is opened again.
