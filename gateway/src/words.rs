@@ -15,7 +15,12 @@ pub(crate) fn words(command: &str) -> Result<Vec<String>, String> {
             (_, Some(open)) if character == open => quote = None,
             ('\\', None | Some('"')) => {
                 let escaped = characters.next().ok_or("nothing follows the last backslash")?;
-                word.get_or_insert_default().push(escaped);
+                let word = word.get_or_insert_default();
+                // Within double quotes, a shell keeps the backslash in front of any other character.
+                if quote.is_some() && !matches!(escaped, '"' | '\\' | '$' | '`') {
+                    word.push('\\');
+                }
+                word.push(escaped);
             }
             (space, None) if space.is_whitespace() => words.extend(word.take()),
             _ => word.get_or_insert_default().push(character),
@@ -38,6 +43,7 @@ mod tests {
             ("a  b\tc", Ok(vec!["a", "b", "c"])),
             (r#"'a b' "c d"e \f\ g """#, Ok(vec!["a b", "c de", "f g", ""])),
             (r"'\n'", Ok(vec![r"\n"])),
+            (r#""\d+\.txt" "\"\\\$\`""#, Ok(vec![r"\d+\.txt", r#""\$`"#])),
             (" ", Ok(vec![])),
             ("'a", Err(())),
             ("a\\", Err(())),
