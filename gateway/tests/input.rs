@@ -177,6 +177,22 @@ async fn the_task_of_a_modern_server_gets_its_input() {
     assert_eq!(bob.questions(), ["who is x?"]);
 }
 
+/// The id of a task at its server is a secret of the gateway.
+#[tokio::test(start_paused = true)]
+async fn a_client_without_the_task_does_not_see_that_of_the_server() {
+    let old = Fake::legacy("old");
+    let gateway = start(&[&old]).await;
+    let arguments = json!({"label": "x", "ms": 1_000, "logs": true});
+    let params = Json(json!({"name": "old__task", "arguments": arguments}));
+    for revision in [Revision::V2025_03_26, Revision::V2025_06_18] {
+        let client = Peer::open(&gateway, revision, "c").await;
+        let call = client.handle().call_method("tools/call", &params, CallOptions::new());
+        let expected = r#"{"content":[{"type":"text","text":"old x"}]}"#;
+        assert_eq!(call.await.unwrap().raw().as_json(), expected);
+        assert_eq!(client.take_logs(), [r#"{"level":"debug","data":"x"}"#]);
+    }
+}
+
 /// The modern era reserves codes that servers of sessions use for their own errors.
 #[tokio::test(start_paused = true)]
 async fn a_failed_task_has_the_error_of_its_server() {

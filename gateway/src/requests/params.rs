@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mcp_sansio::event::Notification;
 use mcp_sansio::json::Raw;
 use mcp_sansio::{ClientRequest, Era, Request, RequestFromServer};
 
@@ -55,6 +56,31 @@ pub(crate) fn for_server(
         changes.push(("inputResponses", request.inputs.clone()));
     }
     request.params.as_ref().unwrap_or(&Raw::EMPTY_OBJECT).edited(&changes)
+}
+
+/// The member of `_meta` that names a task at its server. Whoever knows the id may use the task there.
+const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// Returns a result of a server for a client. The machine of the client adds the result type where the revision
+/// requires it.
+pub(crate) fn result_for_client(result: &Raw<'_>) -> Raw<'static> {
+    let mut changes = vec![("resultType", None)];
+    changes.extend(without_task(result));
+    result.edited(&changes)
+}
+
+/// Returns the params of a notification of a server for a client.
+pub(crate) fn of_notification(notification: &Notification<'_>) -> Raw<'static> {
+    let empty = Raw::EMPTY_OBJECT;
+    let params = notification.params.as_ref().unwrap_or(&empty);
+    params.edited(without_task(params).as_slice())
+}
+
+/// Returns the change that removes the task at a server from the metadata of a message.
+fn without_task(message: &Raw<'_>) -> Option<(&'static str, Option<Raw<'static>>)> {
+    let meta = message.get("_meta").filter(|meta| meta.get(RELATED_TASK).is_some())?;
+    let meta = meta.edited(&[(RELATED_TASK, None)]);
+    Some(("_meta", Some(meta).filter(|meta| meta.members().next().is_some())))
 }
 
 /// Returns the params of a request of a server, without the metadata of its connection.

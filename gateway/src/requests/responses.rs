@@ -7,6 +7,7 @@ use mcp_sansio::model::ClientCapabilities;
 use mcp_sansio::{ErrorCode, RespondError};
 use mcp_sansio_tokio::Exchange;
 
+use super::params::result_for_client;
 use crate::upstream::Upstream;
 
 /// Responds with the result of a server.
@@ -15,8 +16,7 @@ pub(super) fn pass_result(
     upstream: &Upstream,
     result: &Raw<'_>,
 ) -> Result<(), RespondError> {
-    // The machine of the client adds the member where the revision requires it.
-    let result = result.edited(&[("resultType", None)]);
+    let result = result_for_client(result);
     match exchange.respond(&result) {
         // For example, the revision of the client cannot express the result.
         Err(RespondError::Encode(error)) => {

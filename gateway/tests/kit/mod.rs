@@ -23,7 +23,7 @@ use mcp_sansio::model::{
 use mcp_sansio::progress::Progress;
 use mcp_sansio::request::TaskMode;
 use mcp_sansio::subscription::Log;
-use mcp_sansio::task::TasksConfig;
+use mcp_sansio::task::{Tasks, TasksConfig};
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ClientRequest, ErrorCode, Principal,
     RespondError, Revision, RevisionSet, Server, ServerConfig, ServerEvent, ServerRequest,
@@ -420,10 +420,14 @@ impl Fake {
                 let new = new_task().unwrap().poll_interval(Duration::from_millis(200));
                 let task = exchange.begin_task(new).unwrap();
                 self.note(format!("begun {label}"));
-                let fake = self.clone();
+                let (fake, handle) = (self.clone(), exchange.handle().clone());
                 let asks = name == "task_ask";
                 let code = arguments.get("code").and_then(Value::as_i64).map(ErrorCode::new);
+                let logs = arguments.get("logs").is_some();
                 tokio::spawn(async move {
+                    if logs {
+                        fake.log(&handle, &task, &label);
+                    }
                     match code {
                         Some(code) => {
                             _ = task.fail_with(code, "it does not work", &json!({"label": label}));
@@ -435,6 +439,13 @@ impl Fake {
             }
             _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         }
+    }
+
+    /// Sends a log message that names its task.
+    fn log(&self, handle: &Handle<Server>, task: &TaskHandle, label: &str) {
+        let id = |tasks: &mut Tasks, _| tasks.get(task.key()).unwrap().id().to_owned();
+        let id = self.0.tasks.inspect(id);
+        handle.log(&Log::new(LoggingLevel::Debug, label).of_task(&id)).unwrap();
     }
 
     async fn work(&self, task: TaskHandle, label: &str, ms: Duration, asks: bool) {
