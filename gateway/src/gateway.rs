@@ -13,7 +13,8 @@ use mcp_sansio::task::TasksConfig;
 use mcp_sansio::{ConnectionNumber, Principal, RespondError, Server, ServerConfig};
 use mcp_sansio_http::Protection;
 use mcp_sansio_tokio::{
-    ConnectionGroup, ConnectionOptions, Exchange, Handle, SharedTasks, clock, random_bytes,
+    ConnectionGroup, ConnectionOptions, Exchange, Handle, SharedTasks, TaskHandle, clock,
+    random_bytes,
 };
 use tokio::time::Instant;
 
@@ -317,6 +318,11 @@ impl Gateway {
 
     pub(crate) fn subscribers(&self) -> &Subscribers {
         &self.inner.subscribers
+    }
+
+    /// Returns the id of a task, if it has not expired.
+    pub(crate) fn task_id(&self, task: &TaskHandle) -> Option<String> {
+        self.inner.tasks.inspect(|tasks, _| Some(tasks.get(task.key())?.id().to_owned()))
     }
 
     pub(crate) fn page_size(&self) -> usize {

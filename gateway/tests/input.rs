@@ -193,6 +193,23 @@ async fn a_client_without_the_task_does_not_see_that_of_the_server() {
     }
 }
 
+/// In a session, log messages need no request in progress.
+#[tokio::test(start_paused = true)]
+async fn the_client_of_a_task_gets_the_notifications_of_its_server() {
+    let old = Fake::legacy("old");
+    let gateway = start(&[&old]).await;
+    let ann = Peer::legacy(&gateway, "ann").await;
+    ann.tools().await;
+    let arguments = json!({"label": "x", "ms": 1_000, "logs": true});
+    assert_eq!(ann.call_as_task("old__task", arguments).await.unwrap(), "old x");
+    let listed = ann.handle().call_method("tasks/list", &Json(json!({})), CallOptions::new());
+    let listed: serde_json::Value = listed.await.unwrap().raw().parse().unwrap();
+    let related = json!({"taskId": listed["tasks"][0]["taskId"]});
+    let meta = json!({"io.modelcontextprotocol/related-task": related});
+    let expected = format!(r#"{{"level":"debug","data":"x","_meta":{meta}}}"#);
+    assert_eq!(ann.take_logs(), [expected]);
+}
+
 /// The modern era reserves codes that servers of sessions use for their own errors.
 #[tokio::test(start_paused = true)]
 async fn a_failed_task_has_the_error_of_its_server() {

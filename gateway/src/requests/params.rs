@@ -1,6 +1,7 @@
 //! The params of a request, as they are passed on.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use mcp_sansio::event::Notification;
 use mcp_sansio::json::Raw;
@@ -65,21 +66,29 @@ const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// requires it.
 pub(crate) fn result_for_client(result: &Raw<'_>) -> Raw<'static> {
     let mut changes = vec![("resultType", None)];
-    changes.extend(without_task(result));
+    changes.extend(with_task(result, None));
     result.edited(&changes)
 }
 
-/// Returns the params of a notification of a server for a client.
-pub(crate) fn of_notification(notification: &Notification<'_>) -> Raw<'static> {
+/// Returns the params of a notification of a server for a client, which belongs to this task of the client.
+pub(crate) fn of_notification(notification: &Notification<'_>, task: Option<&str>) -> Raw<'static> {
     let empty = Raw::EMPTY_OBJECT;
     let params = notification.params.as_ref().unwrap_or(&empty);
-    params.edited(without_task(params).as_slice())
+    params.edited(with_task(params, task).as_slice())
 }
 
-/// Returns the change that removes the task at a server from the metadata of a message.
-fn without_task(message: &Raw<'_>) -> Option<(&'static str, Option<Raw<'static>>)> {
-    let meta = message.get("_meta").filter(|meta| meta.get(RELATED_TASK).is_some())?;
-    let meta = meta.edited(&[(RELATED_TASK, None)]);
+/// Returns the change that replaces the task at a server by that of the client in the metadata of a message.
+fn with_task(
+    message: &Raw<'_>,
+    task: Option<&str>,
+) -> Option<(&'static str, Option<Raw<'static>>)> {
+    let meta = message.get("_meta");
+    let has_task = meta.as_ref().is_some_and(|meta| meta.get(RELATED_TASK).is_some());
+    if task.is_none() && !has_task {
+        return None;
+    }
+    let task = task.and_then(|id| Raw::from_serialize(&BTreeMap::from([("taskId", id)])).ok());
+    let meta = meta.unwrap_or(Raw::EMPTY_OBJECT).edited(&[(RELATED_TASK, task)]);
     Some(("_meta", Some(meta).filter(|meta| meta.members().next().is_some())))
 }
 

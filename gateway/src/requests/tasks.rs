@@ -8,11 +8,12 @@ use std::time::Duration;
 use mcp_sansio::call::TaskOptions;
 use mcp_sansio::capability::CapabilitySet;
 use mcp_sansio::error::ErrorObject;
+use mcp_sansio::event::Notification;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, InputRequest, InputRequired};
 use mcp_sansio::task::TaskError;
-use mcp_sansio::{Era, ErrorCode, RespondError};
-use mcp_sansio_tokio::{CallFailure, Exchange, Reply, TaskHandle, new_task};
+use mcp_sansio::{Era, ErrorCode, RespondError, Server};
+use mcp_sansio_tokio::{CallFailure, Exchange, Handle, Reply, TaskHandle, new_task};
 use tokio::time::Instant;
 
 use super::call::{Call, Question, Step, in_words, report};
@@ -72,7 +73,7 @@ impl Gateway {
                         let params = params::for_server(exchange.request(), name, state, false);
                         call.keep(params, name, granted(&exchange));
                     }
-                    let client = TaskClient::of(&exchange);
+                    let client = TaskClient::of(self, &exchange, &task);
                     tokio::spawn(work(self.clone(), (task, client), call));
                 }
                 Err(problem) => _ = task.fail(ErrorCode::INTERNAL_ERROR, &problem),
@@ -107,7 +108,7 @@ pub(super) fn become_task(
     call: Call,
 ) -> Result<(), RespondError> {
     if let Some(task) = begin(exchange)? {
-        let client = TaskClient::of(exchange);
+        let client = TaskClient::of(gateway, exchange, &task);
         tokio::spawn(work(gateway.clone(), (task, client), call));
     }
     Ok(())
@@ -133,14 +134,26 @@ fn begin(exchange: &Exchange) -> Result<Option<TaskHandle>, RespondError> {
 
 /// The client of a task.
 struct TaskClient {
-    has_session: bool,
+    /// The session in which the client gets notifications, and the id of the task there. In the modern era a task has
+    /// none.
+    session: Option<(Handle<Server>, String)>,
     capabilities: CapabilitySet,
 }
 
 impl TaskClient {
-    fn of(exchange: &Exchange) -> Self {
+    fn of(gateway: &Gateway, exchange: &Exchange, task: &TaskHandle) -> Self {
         let context = &exchange.request().context;
-        Self { has_session: context.era() == Era::Legacy, capabilities: context.capabilities }
+        let id = gateway.task_id(task).filter(|_| context.era() == Era::Legacy);
+        let session = id.map(|id| (exchange.handle().clone(), id));
+        Self { session, capabilities: context.capabilities }
+    }
+
+    /// Passes a notification of the server on. The session may have ended.
+    fn notify(&self, notification: &Notification<'_>) {
+        if let Some((session, task)) = &self.session {
+            let params = params::of_notification(notification, Some(task));
+            _ = session.notify_method(&notification.method.to_str(), &params);
+        }
     }
 }
 
@@ -180,7 +193,9 @@ async fn work(gateway: Gateway, (task, client): (TaskHandle, TaskClient), mut ca
                         _ = task.set_message(message);
                     }
                 }
-                Step::Message(FromServer::Notification(_)) => {}
+                Step::Message(FromServer::Notification(notification)) => {
+                    client.notify(&notification);
+                }
                 Step::Message(FromServer::Request(question)) => {
                     questions.add(question);
                     tokio::time::sleep_until(known).await;
@@ -360,7 +375,7 @@ fn end(
         }
         Err(CallFailure::PeerError(error)) => {
             Counters::add(&counters.answered);
-            match missing_capabilities(&error).filter(|_| client.has_session) {
+            match missing_capabilities(&error).filter(|_| client.session.is_some()) {
                 // Sessions do not know the code. As without a task, the model gets the reason.
                 Some(missing) => {
                     let missing = missing.minus(client.capabilities).iter();

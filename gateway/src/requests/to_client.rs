@@ -50,6 +50,6 @@ pub(super) async fn ask_session(exchange: Exchange, question: Exchange<Client>, 
 /// Passes a notification of a server on to the client of a request. Its machine suppresses log messages that the client does
 /// not want.
 pub(super) fn notify(exchange: &Exchange, notification: &Notification<'_>) {
-    let params = params::of_notification(notification);
+    let params = params::of_notification(notification, None);
     _ = exchange.notify_method(&notification.method.to_str(), &params);
 }
