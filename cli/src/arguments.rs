@@ -100,7 +100,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "server"])]
     name: Option<String>,
     /// List the servers of the configuration file, or of the usual files, and end
-    #[arg(long, conflicts_with_all = ["url", "server", "name"])]
+    #[arg(long, conflicts_with_all = ["url", "server", "name", "record", "replay", "diagram"])]
+    #[arg(conflicts_with_all = REQUESTS, conflicts_with_all = SESSION, conflicts_with_all = LOGIN)]
     pub(crate) list_servers: bool,
     #[command(flatten)]
     pub(crate) conversation: ConversationOptions,
@@ -137,24 +138,30 @@ pub(crate) fn parse() -> Arguments {
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
+/// The options of requests to a server, of the session for them, and of the login. They have no effect on what uses
+/// none.
+pub(crate) const REQUESTS: [&str; 8] =
+    ["read", "prompt", "complete", "call", "log", "watch", "interactive", "json"];
+const SESSION: [&str; 6] = ["revision", "start_timeout", "roots", "form", "sample", "foreground"];
+const LOGIN: [&str; 4] = ["client_id", "scopes", "no_browser", "logout"];
+
 /// The options of recorded conversations.
 #[derive(Args, Debug)]
 pub(crate) struct ConversationOptions {
     /// Be the server of a host: start the server or go to its URL, pass everything on, and record it in this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",
-    ])]
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = REQUESTS, conflicts_with_all = SESSION, conflicts_with_all = LOGIN)]
     pub(crate) record: Option<PathBuf>,
     /// The address for the host, when a server at a URL is recorded; by default any free port of this computer
     #[arg(long, value_name = "ADDRESS", requires = "record", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
     /// Send what the client sent in this recording to the server, and show how its answers differ
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "record", "read", "prompt", "complete", "call", "log", "watch", "interactive", "json",
-    ])]
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    #[arg(conflicts_with_all = REQUESTS, conflicts_with_all = SESSION, conflicts_with_all = LOGIN)]
     pub(crate) replay: Option<PathBuf>,
     /// Draw this recording as a sequence diagram, and end
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay", "url", "server", "name", "config"])]
+    #[arg(conflicts_with_all = REQUESTS, conflicts_with_all = SESSION, conflicts_with_all = LOGIN)]
     pub(crate) diagram: Option<PathBuf>,
     /// Draw the diagram into this file, as an SVG
     #[arg(long, value_name = "FILE", requires = "diagram")]
@@ -339,4 +346,57 @@ fn variable(text: &str) -> Result<(String, String), String> {
 fn object(text: &str) -> Result<Raw<'static>, String> {
     let raw = Raw::try_from(text.to_string()).map_err(|error| error.to_string())?;
     if raw.kind() == Kind::Object { Ok(raw) } else { Err("not a JSON object".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of these is all that the program does.
+    const ALONE: [&[&str]; 5] = [
+        &["--record", "f"],
+        &["--replay", "f"],
+        &["--diagram", "f"],
+        &["--list-servers"],
+        &["--logout"],
+    ];
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        let others: [&[&str]; 11] = [
+            &["--read", "a:b"],
+            &["--prompt", "p", "{}"],
+            &["--complete", "r", "a", "v"],
+            &["--call", "t", "{}"],
+            &["--log", "debug"],
+            &["--watch"],
+            &["--interactive"],
+            &["--json"],
+            &["--client-id", "i"],
+            &["--scope", "s"],
+            &["--no-browser"],
+        ];
+        // An alias may name the session for every use, also for a logout.
+        let of_session: [&[&str]; 4] = [
+            &["--revision", "2025-11-25"],
+            &["--root", "file:///"],
+            &["--form", "{}"],
+            &["--sample", "s"],
+        ];
+        let parsed = |alone: &[&str], other: &[&str]| {
+            let parts = [&["inspect"], alone, other].concat();
+            Arguments::try_parse_from(parts).map(drop).map_err(|error| error.kind())
+        };
+        for (index, alone) in ALONE.iter().enumerate() {
+            assert_eq!(parsed(alone, &[]), Ok(()), "{alone:?}");
+            let refused = Err(ErrorKind::ArgumentConflict);
+            for other in others.iter().chain(ALONE.iter().skip(index + 1)) {
+                assert_eq!(parsed(alone, other), refused, "{alone:?} {other:?}");
+            }
+            let expected = if *alone == ["--logout"] { Ok(()) } else { refused };
+            for other in of_session {
+                assert_eq!(parsed(alone, other), expected, "{alone:?} {other:?}");
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@ use mcp_sansio::auth::{
 };
 use mcp_sansio_http::{Authorization, AuthorizationHost, HostFuture};
 
+use crate::arguments::REQUESTS;
 use crate::browser;
 use crate::patience::Patience;
 use crate::remembered::Remembered;
@@ -33,9 +34,8 @@ pub(crate) struct LoginOptions {
     #[arg(long)]
     no_browser: bool,
     /// Forget the login to the URL, and end
-    #[arg(long, conflicts_with_all = [
-        "read", "prompt", "complete", "call", "log", "watch", "client_id", "scopes", "no_browser",
-    ])]
+    #[arg(long, conflicts_with_all = ["client_id", "scopes", "no_browser"])]
+    #[arg(conflicts_with_all = REQUESTS)]
     pub(crate) logout: bool,
 }
 

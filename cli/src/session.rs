@@ -174,8 +174,8 @@ impl Session {
         }
     }
 
-    /// Returns the options for the call of a tool: as a task if the user wants that and the tool supports it, or if
-    /// the tool requires it.
+    /// Returns the options for the call of a tool: as a task if the user wants that, and the tool supports or requires
+    /// it.
     pub(crate) fn tool_options(&self, name: &str) -> Result<CallOptions, String> {
         let Connected { revision, capabilities, .. } = self.connected();
         if !self.as_tasks {
