@@ -46,7 +46,7 @@ struct Arguments {
     /// How many seconds a list waits for a server, for the servers of the command line
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     patience: Duration,
-    /// Reads the configuration, and starts nothing
+    /// Reads the configuration and the files that it names, and starts nothing
     #[arg(long)]
     check: bool,
 }
@@ -89,7 +89,9 @@ fn say(text: &str) {
 
 async fn run(arguments: Arguments) -> Result<ExitCode, String> {
     let arguments = Arc::new(arguments);
+    let problem = |error: std::io::Error| error.to_string();
     let (mut config, serve_config) = read(&arguments)?;
+    mcp_sansio_gateway::serve::check(&serve_config).map_err(problem)?;
     if arguments.check {
         say(&format!("{} servers", config.upstreams.len()));
         return Ok(ExitCode::SUCCESS);
@@ -98,17 +100,18 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
     config.observer = Some(Observer::new(report));
     // Before the servers are started: a signal without a handler would leave them running.
     let (stop, hangups) = (stop_signal(), Hangups::listen());
+    // An address that is in use is no reason to start the servers, and to kill them.
+    let listeners = match serve_config.listen {
+        Some(_) => Some(Listeners::bind(&serve_config).await.map_err(problem)?),
+        None => None,
+    };
     let gateway = Gateway::start(config).map_err(|error| error.to_string())?;
     let reload = {
         let gateway = gateway.clone();
         move || reload(gateway.clone(), Arc::clone(&arguments), Arc::clone(&fixed))
     };
     tokio::spawn(hangups.reload(reload.clone()));
-    if serve_config.listen.is_none() {
-        return serve_stdio(gateway, stop).await;
-    }
-    let problem = |error: std::io::Error| error.to_string();
-    let listeners = Listeners::bind(&serve_config).await.map_err(problem)?;
+    let Some(listeners) = listeners else { return serve_stdio(gateway, stop).await };
     let address = listeners.clients.local_addr().map_err(problem)?;
     let scheme = if serve_config.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}{}", serve_config.path);

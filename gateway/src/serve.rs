@@ -129,13 +129,11 @@ pub fn endpoint(gateway: &Gateway, config: &ServeConfig) -> io::Result<Endpoint>
     let weak = gateway.downgrade();
     options.tool_headers =
         Some(ToolHeaders::new(move |tool| weak.upgrade()?.routes().headers_of(tool)));
-    if let Some(hosts) = &config.hosts {
-        let allowed = hosts.iter().try_fold(HostPolicy::none(), |all, host| all.allow(host));
-        options.http.hosts = allowed.map_err(invalid)?;
+    if let Some(hosts) = hosts(config)? {
+        options.http.hosts = hosts;
     }
-    if let Some(origins) = &config.origins {
-        let allowed = origins.iter().try_fold(OriginPolicy::none(), |all, one| all.allow(one));
-        options.http.origins = allowed.map_err(invalid)?;
+    if let Some(origins) = origins(config)? {
+        options.http.origins = origins;
     }
     if let Some(authorization) = &config.authorization {
         let protection = protection(gateway, authorization)?;
@@ -145,19 +143,54 @@ pub fn endpoint(gateway: &Gateway, config: &ServeConfig) -> io::Result<Endpoint>
     Ok(Endpoint::with(gateway.server_config(), options, gateway.clone()))
 }
 
-fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, error)
+/// Checks whether a gateway can be served with a configuration, and reads its files. No address is bound.
+///
+/// # Errors
+///
+/// As for [`serve`].
+pub fn check(config: &ServeConfig) -> io::Result<()> {
+    hosts(config)?;
+    origins(config)?;
+    config.authorization.as_ref().map(resource).transpose()?;
+    config.tls.as_ref().map(certificate).transpose()?;
+    Ok(())
+}
+
+fn hosts(config: &ServeConfig) -> io::Result<Option<HostPolicy>> {
+    let Some(hosts) = &config.hosts else { return Ok(None) };
+    let allow = |all: HostPolicy, host: &String| {
+        all.allow(host).map_err(|error| invalid(format!("the host {host}: {error}")))
+    };
+    hosts.iter().try_fold(HostPolicy::none(), allow).map(Some)
+}
+
+fn origins(config: &ServeConfig) -> io::Result<Option<OriginPolicy>> {
+    let Some(origins) = &config.origins else { return Ok(None) };
+    let allow = |all: OriginPolicy, origin: &String| {
+        all.allow(origin).map_err(|error| invalid(format!("the origin {origin}: {error}")))
+    };
+    origins.iter().try_fold(OriginPolicy::none(), allow).map(Some)
+}
+
+fn invalid(problem: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, problem)
+}
+
+/// Reads the keys for access tokens, and returns what they give access to.
+fn resource(config: &AuthorizationConfig) -> io::Result<(ProtectedResource, JwtVerifier)> {
+    let problem = |error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", config.keys.display()))
+    };
+    let keys = std::fs::read_to_string(&config.keys).map_err(problem)?;
+    let verifier = JwtVerifier::new(&keys).map_err(problem)?;
+    let resource = ProtectedResource::new(&config.resource, &config.issuer)
+        .map_err(|error| invalid(format!("the access control: {error}")))?;
+    Ok((resource.scopes(config.scopes.clone()), verifier))
 }
 
 fn protection(gateway: &Gateway, config: &AuthorizationConfig) -> io::Result<Protection> {
-    let keys = std::fs::read_to_string(&config.keys).map_err(|error| {
-        io::Error::new(error.kind(), format!("{}: {error}", config.keys.display()))
-    })?;
-    let verifier = JwtVerifier::new(&keys)?;
-    let resource = ProtectedResource::new(&config.resource, &config.issuer)
-        .map_err(invalid)?
-        .scopes(config.scopes.clone())
-        .supported_scopes(gateway.scopes());
+    let (resource, verifier) = resource(config)?;
+    let resource = resource.supported_scopes(gateway.scopes());
     let gateway = gateway.downgrade();
     Ok(Protection::new(resource, verifier).scopes_for(move |operation| {
         let name = operation.name.as_ref().map(|name| name.to_str());

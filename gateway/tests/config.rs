@@ -110,6 +110,12 @@ fn mistakes_in_the_file_name_their_place() {
         (of_both(r#""scopes": ["a"]"#), "mcpServers.a.gateway.scopes: no client has scopes without"),
         (of_both(r#""rename": {"x": "z", "y": "z"}"#), "mcpServers.a.gateway.rename: two names become z"),
         (of_both(r#""oauth": {"clientId": "i", "clientSecret": "s"}"#), "mcpServers.a.gateway.oauth: a program needs no token"),
+        (of_server(r#""url": "http://h/", "headers": {"X Y": "z"}"#), "mcpServers.a.headers.X Y: "),
+        (of_server(r#""url": "http://h/", "headers": {"Host": "z"}"#), "mcpServers.a.headers.Host: "),
+        (
+            of_server(r#""url": "h", "gateway": {"oauth": {"clientId": "i", "clientSecret": "s"}}"#),
+            "mcpServers.a.url: ",
+        ),
         (r#"{"mcpServers": {"a b": {"command": "x"}}}"#.into(), "mcpServers.a b: the name of a server has letters"),
         (
             r#"{"mcpServers": {"a": {"command": "x", "gateway": {"prefix": "p"}}, "b": {"command": "x", "gateway": {"prefix": "p"}}}}"#.into(),

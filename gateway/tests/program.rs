@@ -4,7 +4,7 @@
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -223,4 +223,43 @@ fn a_gateway_without_servers_is_not_ready() {
     gateway.signal("-INT");
     assert_eq!(gateway.child.wait().unwrap().code(), Some(0));
     assert!(before.elapsed() < Duration::from_secs(30));
+}
+
+/// The gateway does not name a URL on standard output that it cannot serve, and starts no servers that it would kill.
+#[test]
+fn mistakes_are_found_before_anything_is_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let [file, started, missing] =
+        ["gateway.json", "started", "missing"].map(|name| directory.path().join(name));
+    let server = json!({"command": "touch", "args": [started]});
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = busy.local_addr().unwrap().to_string();
+    let not_found = format!("{}: No such file or directory (os error 2)", missing.display());
+    let (resource, issuer) = ("https://g.example/mcp", "https://as.example");
+    let authorization = json!({"resource": resource, "issuer": issuer, "keys": missing});
+    let any = "127.0.0.1:0";
+    for (is_in_file, gateway, expected) in [
+        (true, json!({"listen": any, "hosts": ["a b"]}), "the host a b: "),
+        (true, json!({"listen": any, "origins": ["a"]}), "the origin a: "),
+        (
+            true,
+            json!({"listen": any, "tls": {"certificate": missing, "key": missing}}),
+            &*not_found,
+        ),
+        (true, json!({"listen": any, "authorization": authorization}), &not_found),
+        (false, json!({"listen": busy}), &format!("{busy}: ")),
+    ] {
+        let text = json!({"mcpServers": {"a": server}, "gateway": gateway}).to_string();
+        std::fs::write(&file, text).unwrap();
+        let checks: &[&[&str]] = if is_in_file { &[&["--check"], &[]] } else { &[&[]] };
+        for check in checks {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-sansio-gateway"));
+            let output = command.arg("--config").arg(&file).args(*check).output().unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.starts_with(&format!("mcp-sansio-gateway: {expected}")), "{stderr}");
+            assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+            assert!(!started.exists(), "{expected}");
+        }
+    }
 }

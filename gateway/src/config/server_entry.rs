@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mcp_sansio::auth::Scopes;
+use mcp_sansio::auth::{AuthorizerConfig, Scopes};
+use mcp_sansio::http::HttpClientConfig;
 use serde::Deserialize;
 
 use super::file::{ConfigError, mistake};
@@ -92,12 +93,28 @@ impl ServerEntry {
             }),
             (None, Some(url)) => {
                 let oauth = oauth.map(|oauth| oauth.config(place)).transpose()?;
-                UpstreamTransport::Http(HttpConfig { url, headers, oauth })
+                let http = HttpConfig { url, headers, oauth };
+                check(&http, place)?;
+                UpstreamTransport::Http(http)
             }
         };
         let mut config = UpstreamConfig::new(name, transport);
         gateway.adjust(&mut config, place)?;
         Ok(config)
+    }
+}
+
+/// Finds what would make every attempt to connect fail.
+fn check(config: &HttpConfig, place: &str) -> Result<(), ConfigError> {
+    let mut target = HttpClientConfig::new(&*config.url);
+    for (name, value) in &config.headers {
+        if let Err(error) = target.header(name, value) {
+            return Err(mistake(format!("{place}.headers.{name}"), error.to_string()));
+        }
+    }
+    match config.oauth.as_ref().map(|_| AuthorizerConfig::new(&config.url)) {
+        Some(Err(error)) => Err(mistake(format!("{place}.url"), error.to_string())),
+        Some(Ok(_)) | None => Ok(()),
     }
 }
 
