@@ -23,8 +23,8 @@
 //! matters, give each client its own session ([`config::Sharing::PerClient`]).
 //!
 //! Log messages and other notifications do not name their call in any revision. They are passed on in the same way, and
-//! dropped if calls of several clients are in progress. So is the notification that a URL elicitation is complete, if it
-//! comes after the call.
+//! dropped if calls of several clients are in progress, or if 64 messages wait for a client that has to repeat its
+//! request. So is the notification that a URL elicitation is complete, if it comes after the call.
 //!
 //! On transports other than HTTP, all connections share their tasks, unless each has a principal
 //! ([`SharedTasks::on_behalf_of`](mcp_sansio_tokio::SharedTasks::on_behalf_of)). With one client there is nothing to share.

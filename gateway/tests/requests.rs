@@ -116,6 +116,22 @@ async fn a_client_gets_the_log_messages_of_its_level() {
     assert_eq!(old.journal(), ["level error", "level debug"]);
 }
 
+/// The gateway reads more messages at once than wait for the work on a call.
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_log_messages_arrives_as_a_whole() {
+    let (old, new) = (Fake::legacy("old"), Fake::modern("new"));
+    let gateway = start(&[&old, &new]).await;
+    let (ann, bob) = (Peer::legacy(&gateway, "a").await, Peer::modern(&gateway, "b").await);
+    let before = tokio::time::Instant::now();
+    for (tool, client) in [("old__log", &ann), ("old__log", &bob), ("new__log", &bob)] {
+        let arguments = json!({"label": "x", "times": 300});
+        let options = CallOptions::new().log_level(LoggingLevel::Debug);
+        client.call_with(tool, arguments, options).await.unwrap();
+        assert_eq!(client.take_logs().len(), 600, "{tool}");
+    }
+    assert_eq!(before.elapsed(), Duration::ZERO);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_list_does_not_wait_for_a_slow_server_and_is_announced_later() {
     let (fast, slow) = (Fake::modern("fast"), Fake::modern("slow"));

@@ -295,8 +295,13 @@ impl Call {
                 }
             }
         }
-        // Messages that the server sent before its response come first.
-        self.link.handle().events_handled().await;
+        // Messages that the server sent before its response come first. There may be more than wait at a time.
+        let handled = self.link.handle().events_handled();
+        tokio::select! {
+            biased;
+            Some(message) = self.messages.recv() => return Step::Message(message),
+            () = handled => {}
+        }
         if let Ok(message) = self.messages.try_recv() {
             return Step::Message(message);
         }

@@ -22,8 +22,12 @@ pub(crate) enum FromServer {
     Notification(Notification<'static>),
 }
 
-/// How many messages of the server wait for the work on a call. Beyond it, notifications are dropped and requests refused.
+/// How many messages of the server wait for the work on a call. Beyond it, requests are refused.
 const MOST_WAITING: usize = 64;
+
+/// How long a notification waits beyond that limit. The work on a call needs only some time on the processor, because a
+/// burst of the server is read at once.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The recipients of the messages of one connection.
 #[derive(Default)]
@@ -156,6 +160,22 @@ impl Table {
         pass_on(self.lock().newest_of(client), message)
     }
 
+    /// Passes a notification on, as [`deliver`](Self::deliver) does. It is dropped if there is no call for it, or if
+    /// too many messages wait for a client that has to repeat its request.
+    async fn notify(&self, notification: Notification<'static>) {
+        let (is_parked, messages) = {
+            let state = self.lock();
+            let recipient = state.only_client().and_then(|client| state.newest_of(client));
+            let Some(recipient) = recipient else { return };
+            (recipient.is_parked, recipient.messages.clone())
+        };
+        let message = FromServer::Notification(notification);
+        _ = match is_parked {
+            true => messages.try_send(message).is_ok(),
+            false => messages.send_timeout(message, PATIENCE).await.is_ok(),
+        };
+    }
+
     /// Waits until no call is in progress.
     pub(super) async fn calls_ended(&self) {
         loop {
@@ -243,8 +263,7 @@ impl Handler<Client> for TableHandler {
                 level.into_iter().for_each(|level| ask_for_log(handle, level));
             }
             ClientEvent::Notification(notification) => {
-                // Without a call in progress, the message is for no client.
-                _ = self.0.deliver(None, FromServer::Notification(notification));
+                self.0.notify(notification).await;
             }
             ClientEvent::Subscription(update) => {
                 let sender = self.0.lock().subscriptions.get(&update.call).cloned();

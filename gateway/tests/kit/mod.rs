@@ -402,8 +402,11 @@ impl Fake {
             "fail" => exchange.reject(ErrorCode::new(-7), "it does not work"),
             "log" => {
                 tokio::time::sleep(ms).await;
-                for level in [LoggingLevel::Debug, LoggingLevel::Error] {
-                    _ = exchange.log(&Log::new(level, &label));
+                let times = arguments.get("times").and_then(Value::as_u64).unwrap_or(1);
+                for _ in 0..times {
+                    for level in [LoggingLevel::Debug, LoggingLevel::Error] {
+                        _ = exchange.log(&Log::new(level, &label));
+                    }
                 }
                 exchange.respond(&CallToolResult::text("done"))
             }
