@@ -8,6 +8,7 @@ mod claims;
 mod discovery;
 mod extensions;
 mod fallback;
+mod fresh_tokens;
 mod hostile;
 mod kit;
 mod login;

@@ -169,7 +169,8 @@ impl Authorizer {
     }
 
     /// Notes that the MCP server accepted a request with the token of this generation, and the revision of the
-    /// server if it is known. A 5xx response does not count: the server may not have checked the token.
+    /// server if it is known. A 5xx response does not count: the server may not have checked the token. A response that
+    /// is passed to [`challenged`](Self::challenged) is not passed to this function.
     pub fn accepted(&mut self, generation: Option<u64>, revision: Option<Revision>) {
         self.inner.accepted = self.inner.accepted.max(generation.unwrap_or(0));
         self.inner.revision = revision.or(self.inner.revision);

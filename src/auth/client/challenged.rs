@@ -81,6 +81,10 @@ impl Authorizer {
             let failure = AuthorizationFailure::NotAllowed { place, reason };
             return Judgement::Release(Verdict::Fail(failure));
         }
+        // A server that refuses only the request has accepted the token.
+        if challenged.status == 403 {
+            self.accepted(challenged.generation, None);
+        }
         let has_newer = self.inner.token(now).is_some_and(|token| {
             challenged.generation.is_none_or(|generation| generation < token.generation())
         });
@@ -102,9 +106,12 @@ impl Authorizer {
         if let Some(failure) = self.inner.pacing.pause(now) {
             return Judgement::Release(Verdict::Fail(failure.clone()));
         }
-        let is_fresh = self.inner.saved.generation == self.inner.issued
-            && self.inner.accepted < self.inner.issued;
         let grant = self.inner.saved.grant.as_ref();
+        // The server may have lost its tokens before the first use of this one, and a refresh brings another one.
+        let is_young = grant.is_some_and(|it| now < it.issued_at + PAUSE_AFTER_REFUSAL);
+        let is_fresh = is_young
+            && self.inner.saved.generation == self.inner.issued
+            && self.inner.accepted < self.inner.issued;
         // The next token would expire as soon, before its first use.
         let has_expired_at_once = self.inner.refused < self.inner.issued
             && grant.is_some_and(|it| it.is_expired(now) && now - it.issued_at < JUST_ISSUED);

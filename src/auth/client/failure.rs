@@ -80,7 +80,7 @@ pub enum AuthorizationFailure {
     /// or step-up is disabled.
     #[error("the scopes that the request needs cannot be had: {0}")]
     ScopeUnavailable(String),
-    /// The server refused an access token that was just issued.
+    /// The server refused an access token that was issued within the last minute, and has accepted no request with it.
     #[error("the server refuses an access token that has just been issued")]
     FreshTokenRefused,
     /// The server refused the request itself with 403. Another token would not help.

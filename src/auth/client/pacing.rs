@@ -10,7 +10,8 @@ use crate::time::Instant;
 /// The delay before the next attempt after a failed refresh before expiry.
 pub(super) const REFRESH_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
-/// The pause after the server refused a token that was just issued.
+/// The pause after the server refused a token that was just issued, and the age up to which an unused token counts as
+/// just issued.
 pub(super) const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
 
 /// The number of operations whose step-ups are counted.
