@@ -352,7 +352,7 @@ fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
         lab.claim(None);
         assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
     }
-    // After the end of the token, the waiting requests fail.
+    // After the end of the token, the waiting requests fail if the metadata do not lead to another endpoint.
     let mut lab = due();
     lab.claim(None);
     let fetch = lab.fetch();
@@ -360,7 +360,11 @@ fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
     let key = lab.key();
     assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
     lab.fail(&fetch, FetchError::NotSent);
-    let place = "the token endpoint";
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    let fetch = lab.fetch();
+    assert_eq!(fetch.purpose, FetchPurpose::ResourceMetadata);
+    lab.fail(&fetch, FetchError::NotSent);
+    let place = "the metadata of the server";
     let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
     assert_eq!(lab.released(), [(key, Verdict::Fail(failure))]);
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, AuthorizerConfig, Effect, Fallback, FetchPurpose, Permit, Saved, Stage,
-    Verdict,
+    AuthorizationFailure, AuthorizerConfig, Effect, Fallback, FetchError, FetchPurpose, NotAllowed,
+    Permit, Saved, Stage, Verdict,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::kit::{Lab, SERVER, config, field, resource_metadata, server_metadata, tokens};
 use crate::refresh_ends::restarted;
@@ -172,4 +172,104 @@ fn the_scopes_of_discarded_tokens_are_requested_again() {
     lab.authorizer.accepted(Some(2), None);
     lab.wait(60);
     assert_eq!(lab.until_browser("Bearer").get("scope"), "c");
+}
+
+/// How a request to the token endpoint ends without a response.
+#[derive(Clone, Copy, Debug)]
+enum Silence {
+    Failed(FetchError),
+    TimedOut,
+    /// The policy does not allow the stored endpoint.
+    Forbidden,
+}
+
+const SILENCES: [Silence; 5] = [
+    Silence::Failed(FetchError::NotSent),
+    Silence::Failed(FetchError::Broken),
+    Silence::Failed(FetchError::NotAllowed),
+    Silence::TimedOut,
+    Silence::Forbidden,
+];
+
+/// Returns a restarted client whose token endpoint does not answer, and its tokens.
+fn restarted_in_silence(silence: Silence) -> (Lab, Saved) {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let mut saved = lab.saved.unwrap();
+    if let Silence::Forbidden = silence {
+        let text =
+            saved.to_text().expose().replace("https://as.example/token", "https://10.0.0.1/");
+        saved = Saved::from_text(&text).unwrap();
+    }
+    let mut lab = restarted(config(), &saved);
+    match silence {
+        Silence::Failed(error) => {
+            let fetch = lab.fetch();
+            lab.fail(&fetch, error);
+        }
+        Silence::TimedOut => {
+            assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
+            lab.wait(30);
+        }
+        Silence::Forbidden => {}
+    }
+    assert_eq!(lab.effect(), Some(Effect::Unclaim), "{silence:?}");
+    assert_eq!(lab.authorizer.saved(), &saved, "{silence:?}");
+    (lab, saved)
+}
+
+/// Proves A-PRM-15, A-REF-02: the authorization server of the tokens is gone for good. The metadata of the server name
+/// another one.
+#[test]
+fn an_authorization_server_that_is_gone_is_replaced() {
+    let moved = |document: Value| -> Value {
+        serde_json::from_str(&document.to_string().replace("as.example", "two.example")).unwrap()
+    };
+    for silence in SILENCES {
+        let (mut lab, _) = restarted_in_silence(silence);
+        lab.discover(&moved(resource_metadata()), &moved(server_metadata()));
+        lab.prepared();
+        assert_eq!(lab.saved.as_ref().unwrap().scopes(), None, "{silence:?}");
+        let fetch = lab.serve(201, &json!({ "client_id": "c2" }));
+        assert_eq!(fetch.url, "https://two.example/register", "{silence:?}");
+        assert_eq!(lab.opened().endpoint, "https://two.example/authorize", "{silence:?}");
+    }
+}
+
+/// Proves A-TOK-12: the authorization server of the tokens is down for a while, which loses nothing.
+#[test]
+fn an_authorization_server_that_is_down_keeps_its_tokens() {
+    let failed = |place: &'static str| {
+        let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
+        Verdict::Fail(failure)
+    };
+    for silence in SILENCES {
+        let (mut down, saved) = restarted_in_silence(silence);
+        down.serve(200, &resource_metadata());
+        let mut up = down.clone();
+        let fetch = down.fetch();
+        assert_eq!(fetch.url, "https://as.example/.well-known/oauth-authorization-server");
+        down.fail(&fetch, FetchError::NotSent);
+        let released: Vec<_> = down.released().into_iter().map(|(_, verdict)| verdict).collect();
+        assert_eq!(released, [failed("the metadata of the authorization server")], "{silence:?}");
+        assert_eq!(down.authorizer.saved(), &saved, "{silence:?}");
+
+        // Its metadata are there, and its token endpoint fails again.
+        up.serve(200, &server_metadata());
+        up.claim(Some(saved.clone()));
+        let fetch = up.fetch();
+        assert_eq!(
+            (fetch.purpose, &*fetch.url),
+            (FetchPurpose::Refresh, "https://as.example/token")
+        );
+        let mut forbidden = up.clone();
+        up.fail(&fetch, FetchError::NotSent);
+        let released: Vec<_> = up.released().into_iter().map(|(_, verdict)| verdict).collect();
+        assert_eq!(released, [failed("the token endpoint")], "{silence:?}");
+        assert_eq!(up.authorizer.saved(), &saved, "{silence:?}");
+        forbidden.fail(&fetch, FetchError::NotAllowed);
+        let (place, reason) = ("the token endpoint", NotAllowed::Policy);
+        assert_eq!(forbidden.failure(), AuthorizationFailure::NotAllowed { place, reason });
+        assert_eq!(forbidden.authorizer.saved(), &saved, "{silence:?}");
+    }
 }

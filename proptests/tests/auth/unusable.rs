@@ -167,9 +167,9 @@ fn a_client_that_cannot_be_registered_again_is_refused() {
     assert_eq!(log_in_elsewhere(config(), &server).failure(), refused);
 }
 
-/// The token endpoint of a saved grant is checked before the refresh token is sent to it.
+/// The token endpoint of a saved grant is checked before the refresh token is sent to it. The metadata name another one.
 #[test]
-fn a_saved_token_endpoint_that_is_no_url_is_refused() {
+fn a_saved_token_endpoint_that_is_no_url_is_not_used() {
     let mut before = Lab::new(config());
     before.log_in(&tokens());
     let text = before.saved.unwrap().to_text().expose().to_owned();
@@ -181,13 +181,14 @@ fn a_saved_token_endpoint_that_is_no_url_is_refused() {
         let key = lab.key();
         lab.authorizer.permit(key, SERVER, lab.now);
         lab.claim(None);
-        if is_used {
-            assert_eq!(lab.fetch().purpose, FetchPurpose::Refresh);
-            continue;
+        if !is_used {
+            assert_eq!(lab.effect(), Some(Effect::Unclaim));
+            lab.discover(&resource_metadata(), &server_metadata());
+            lab.claim(None);
         }
-        let issuer = ISSUER.into();
-        let member = "token_endpoint";
-        assert_eq!(lab.failure(), AuthorizationFailure::UnusableMetadata { issuer, member });
+        let fetch = lab.fetch();
+        assert_eq!(fetch.purpose, FetchPurpose::Refresh);
+        assert_eq!(fetch.url, "https://as.example/token");
     }
 }
 

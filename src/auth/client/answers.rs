@@ -43,13 +43,30 @@ impl Authorizer {
         let outcome = match error {
             FetchError::TooLarge => self.too_large(activity, now),
             FetchError::NotAllowed => {
-                Err(AuthorizationFailure::NotAllowed { place, reason: NotAllowed::Policy })
+                let reason = NotAllowed::Policy;
+                self.not_allowed(activity, AuthorizationFailure::NotAllowed { place, reason }, now)
             }
             FetchError::NotSent | FetchError::Broken => {
                 self.not_answered(activity, purpose, None, None, now)
             }
         };
         self.proceed(outcome, now);
+    }
+
+    /// Handles a host name that leads to forbidden addresses.
+    fn not_allowed(
+        &mut self,
+        activity: Activity,
+        failure: AuthorizationFailure,
+        now: Instant,
+    ) -> Step {
+        match activity {
+            // The stored endpoint may be out of date.
+            Activity::Refreshing(refresh) if refresh.found.is_none() => {
+                refreshing::refused(&mut self.inner, refresh, failure, now)
+            }
+            _ => Err(failure),
+        }
     }
 
     fn too_large(&mut self, activity: Activity, now: Instant) -> Step {
@@ -124,6 +141,11 @@ impl Authorizer {
             self.inner.pacing.refresh_again_at = now + pause;
             if self.inner.token(now).is_some() {
                 return Ok(Activity::Idle);
+            }
+            // A server that is gone for good would fail every request, and the MCP server, which may use another one
+            // by now, would not be asked.
+            if status.is_none() {
+                return refreshing::find_endpoint(&mut self.inner, now);
             }
         }
         Err(failure)

@@ -38,6 +38,12 @@ pub(super) fn refresh(
         inner.let_go();
         return discovery::found(inner, *found, now);
     }
+    // The policy may be stricter than at the login, and the endpoint may have moved.
+    if refresh.found.is_none()
+        && let Err(failure) = endpoint(inner, &grant)
+    {
+        return refused(inner, refresh, failure, now);
+    }
     if grant.method == ClientAuthentication::PrivateKeyJwt {
         return Ok(inner.sign(&grant.client, &grant.issuer, Request::Refresh(refresh), now));
     }
@@ -74,6 +80,17 @@ fn refreshable(inner: &Inner, refresh: &Refresh) -> Option<Grant> {
     Some(grant)
 }
 
+/// Returns the token endpoint, if it may be used.
+fn endpoint(inner: &Inner, grant: &Grant) -> Result<WebUrl, AuthorizationFailure> {
+    let unusable = AuthorizationFailure::UnusableMetadata {
+        issuer: grant.issuer.clone(),
+        member: "token_endpoint",
+    };
+    let endpoint = WebUrl::parse(&grant.token_endpoint).map_err(|_| unusable)?;
+    inner.check(FetchPurpose::Refresh.place(), &endpoint)?;
+    Ok(endpoint)
+}
+
 pub(super) fn send_refresh(
     inner: &mut Inner,
     refresh: Refresh,
@@ -88,11 +105,7 @@ pub(super) fn send_refresh(
         client: authentication(&grant.client, grant.method, assertion),
     };
     let (body, authorization) = request.write();
-    let unusable = AuthorizationFailure::UnusableMetadata {
-        issuer: grant.issuer.clone(),
-        member: "token_endpoint",
-    };
-    let endpoint = WebUrl::parse(&grant.token_endpoint).map_err(|_| unusable)?;
+    let endpoint = endpoint(inner, &grant)?;
     inner.send_to(FetchPurpose::Refresh, &endpoint, FORM, body, authorization)?;
     Ok(Activity::Refreshing(refresh))
 }
@@ -123,9 +136,10 @@ pub(super) fn refreshed(
     Ok(Activity::Idle)
 }
 
-/// Handles a refusal, or a response that is not a token response. A valid access token remains in use, and its
-/// refresh token is tried again. Without a valid access token every request would repeat the refusal, so a new
-/// authorization begins ([RFC 6749, section 1.5](https://www.rfc-editor.org/rfc/rfc6749#section-1.5)).
+/// Handles a refusal, a response that is not a token response, or an endpoint that must not be used. A valid access
+/// token remains in use, and its refresh token is tried again. Without a valid access token every request would repeat
+/// the refusal, so a new authorization begins
+/// ([RFC 6749, section 1.5](https://www.rfc-editor.org/rfc/rfc6749#section-1.5)).
 pub(super) fn refused(
     inner: &mut Inner,
     refresh: Refresh,
@@ -154,9 +168,9 @@ pub(super) fn refused(
     }
 }
 
-/// Looks for the token endpoint after a response that is none of an authorization server: it may have moved. The
-/// refresh token is kept for the endpoint that is found.
-fn find_endpoint(inner: &mut Inner, now: Instant) -> Step {
+/// Looks for the token endpoint if the stored one does not answer, or not as an authorization server, or must not be
+/// used: it may have moved. The refresh token is kept for the endpoint that is found.
+pub(super) fn find_endpoint(inner: &mut Inner, now: Instant) -> Step {
     let earlier = inner.saved.grant.as_ref().map(|grant| grant.requested.clone());
     inner.let_go();
     find_resource(inner, unchallenged(earlier), None, now)
