@@ -17,7 +17,8 @@ use super::effects;
 use super::host::AuthorizationHost;
 use super::redirect::Listener;
 use super::storage::{MemoryStorage, TokenStorage};
-use crate::{Transport, token_time};
+use crate::Transport;
+use crate::token_time::TokenClock;
 
 /// Obtains access tokens for one MCP server: an [`Authorizer`] with a clock, a storage, an application, and a
 /// listener for the redirect of the browser. Clones share one authorization, also across connections.
@@ -78,12 +79,12 @@ pub(super) struct Shared {
     loaded: OnceCell<()>,
     /// The clock of connections, which stops while a user is asked.
     connections: Clock,
-    /// The clock of the authorizer.
-    clock: Clock,
 }
 
 pub(super) struct State {
     authorizer: Authorizer,
+    /// The clock of the authorizer.
+    clock: TokenClock,
     waiting: HashMap<RequestKey, oneshot::Sender<Verdict>>,
     requests: u64,
     stopped: Option<StoppedClock>,
@@ -100,6 +101,7 @@ impl Authorization {
     pub fn new(config: AuthorizerConfig, host: impl AuthorizationHost) -> Self {
         let state = State {
             authorizer: Authorizer::new(Arc::new(config)),
+            clock: TokenClock::new(clock()),
             waiting: HashMap::new(),
             requests: 0,
             stopped: None,
@@ -115,7 +117,6 @@ impl Authorization {
             storage: Arc::new(MemoryStorage::new()),
             loaded: OnceCell::new(),
             connections: clock().stoppable(),
-            clock: clock(),
         };
         Self { handle: Arc::new(Handle { shared: Arc::new(shared) }) }
     }
@@ -260,8 +261,8 @@ impl Shared {
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
         let mut state = self.lock();
         state.may_have_effects = true;
-        let now = token_time::now(&self.clock);
-        state.authorizer.set_clock_lead(now - token_time::wall());
+        let (now, lead) = state.clock.now();
+        state.authorizer.set_clock_lead(lead);
         let outcome = act(&mut state.authorizer, now);
         let stage = state.authorizer.stage();
         let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
@@ -327,8 +328,9 @@ impl Shared {
 
     /// Returns the time of the authorizer's next timeout.
     pub(super) fn deadline(&self) -> Option<std::time::Instant> {
-        let due = self.lock().authorizer.poll_timeout();
-        due.and_then(|due| token_time::monotonic(&self.clock, due))
+        let mut state = self.lock();
+        let due = state.authorizer.poll_timeout()?;
+        state.clock.monotonic(due)
     }
 }
 

@@ -48,10 +48,10 @@ impl Recorded {
     }
 
     /// Sends a request, and returns the field of the first request that was sent. The others have none.
-    async fn field(self) -> Option<HeaderValue> {
+    async fn field(&self) -> Option<HeaderValue> {
         let request = Request::get(SERVER).body(Full::new(Bytes::new())).unwrap();
         assert!(self.transport.send(request).await.is_err());
-        let sent = self.recorder.0.lock().unwrap().clone();
+        let sent = std::mem::take(&mut *self.recorder.0.lock().unwrap());
         let [field, others @ ..] = &sent[..] else { panic!("{sent:?}") };
         assert!(others.iter().all(Option::is_none), "{sent:?}");
         field.clone()
@@ -87,6 +87,20 @@ async fn a_client_sees_by_the_wall_clock_that_a_token_has_expired() {
     while seconds() < expires_at {
         std::thread::sleep(Duration::from_millis(1));
     }
+    assert_eq!(client.field().await, None);
+}
+
+/// Proves A-REF-03: the wall clock was ahead of the clock of timers, and is no longer. The time of the client goes on.
+#[tokio::test(start_paused = true)]
+async fn a_client_whose_wall_clock_is_corrected_does_not_go_back() {
+    let started = seconds();
+    let client = Recorded::new(&saved(started + 12, None)).await;
+    while seconds() < started + 2 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(client.field().await.is_some(), "the wall clock is ahead by more than a second");
+    // The timers catch up with the wall clock, and pass it.
+    tokio::time::advance(Duration::from_secs(10)).await;
     assert_eq!(client.field().await, None);
 }
 
