@@ -172,6 +172,51 @@ fn a_logout_ends_a_login() {
     }
 }
 
+/// The host has not carried out the effects of a login that ends. It asks no server and no user for it.
+#[test]
+fn a_login_that_ends_wants_nothing_more() {
+    let mut lab = Lab::new(config());
+    let waiting = lab.refused(401, "Bearer");
+    let (mut opened, mut withdrawn) = (None, Vec::new());
+    while lab.authorizer.stage() != Stage::Idle {
+        let failed = Verdict::Fail(AuthorizationFailure::Abandoned);
+        let mut abandoned = lab.clone();
+        abandoned.authorizer.abandoned(lab.now);
+        if abandoned.authorizer.stage() == Stage::Idle {
+            assert_eq!(abandoned.released(), [(waiting, failed.clone())]);
+        }
+        let mut out = lab.clone();
+        out.authorizer.log_out();
+        assert_eq!(out.released(), [(waiting, failed)]);
+        // No effect asks for the return of the browser.
+        let wanted = lab.clone().effect();
+        withdrawn.extend(wanted.map(|_| lab.authorizer.stage()));
+        next_step(&mut lab, &mut opened);
+    }
+    let all = [
+        Stage::FindingResource,
+        Stage::FindingServer,
+        Stage::PreparingLogin,
+        Stage::Registering,
+        Stage::AwaitingUser,
+        Stage::RequestingToken,
+    ];
+    assert_eq!(withdrawn, all);
+}
+
+/// The lock of the storage is of no use for a refresh that ends before the storage was locked.
+#[test]
+fn a_refresh_that_ends_does_not_lock_the_storage() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.wait(3540);
+    assert_eq!(lab.authorizer.stage(), Stage::Claiming);
+    let changes = [("/generation", json!(2)), ("/grant/access_token", json!("t2"))];
+    lab.authorizer.restore(altered(&logged_in(), &changes));
+    assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::Idle));
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+}
+
 /// A refresh ends by itself after a logout, because it holds the storage. Its tokens are ignored.
 #[test]
 fn a_logout_leaves_a_refresh_without_effect() {

@@ -202,8 +202,6 @@ impl Authorizer {
             && self.inner.config.flow == Flow::AuthorizationCode
             && (!may_refresh || self.step_up.is_some());
         if is_useless && let Err(failure) = self.inner.check_login_is_awaited() {
-            // Its response would be ignored.
-            self.inner.effects.retain(|effect| !matches!(effect, Effect::Fetch(_)));
             self.end(&Verdict::Fail(failure));
         }
     }
@@ -313,6 +311,7 @@ impl Authorizer {
     fn end(&mut self, verdict: &Verdict) {
         self.activity = Activity::Idle;
         self.deadline = None;
+        self.inner.withdraw_effects();
         self.inner.let_go();
         self.release_waiting(verdict);
         if let (Some(operation), Verdict::Fail(failure)) = (self.step_up.take(), verdict)

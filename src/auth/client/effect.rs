@@ -19,6 +19,9 @@ pub struct JobId(pub(in crate::auth) u64);
 
 /// A request to the application. Effects must be carried out in order: a [`Save`](Self::Save) must be complete
 /// before the next effect is carried out.
+///
+/// When an authorization ends, its effects that [`poll_effect`](super::Authorizer::poll_effect) has not returned yet
+/// are withdrawn, except for [`Save`](Self::Save), [`Unclaim`](Self::Unclaim) and [`Release`](Self::Release).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there are few at a time, and they do not stay")]

@@ -111,6 +111,14 @@ impl Inner {
         if is_awaited { Ok(()) } else { Err(AuthorizationFailure::Abandoned) }
     }
 
+    /// Withdraws the pending effects of an authorization that ends: their results would be ignored, and the user would
+    /// be asked for nothing. What is to be stored, unlocked and released stays.
+    pub(super) fn withdraw_effects(&mut self) {
+        self.effects.retain(|effect| {
+            matches!(effect, Effect::Save(_) | Effect::Unclaim | Effect::Release { .. })
+        });
+    }
+
     /// Unlocks the storage, if it is locked.
     pub(super) fn let_go(&mut self) {
         if core::mem::take(&mut self.holds_storage) {
