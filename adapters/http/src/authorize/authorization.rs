@@ -204,19 +204,24 @@ impl Authorization {
         self.handle.shared.connections.clone()
     }
 
+    /// Reads the stored state, until it was read once. After an error the next call tries again.
+    async fn load(&self) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        let load = || async {
+            let loaded = effects::load(&shared.storage).await;
+            loaded.map(|saved| shared.restore(saved))
+        };
+        shared.loaded.get_or_try_init(load).await.copied()
+    }
+
     /// Reads the stored state, until it was read once, and starts the task that carries out effects. The task is
     /// started again if it has ended: with the runtime that it ran on, or because a function of the application
     /// panicked.
     pub(super) async fn start(&self, transport: &impl Transport) {
         let shared = &self.handle.shared;
-        let load = async {
-            let loaded = effects::load(&shared.storage).await;
-            loaded.map(|saved| shared.restore(saved)).map_err(|error| {
-                shared.host.storage_failed(error);
-            })
-        };
-        // After an error the next request tries again.
-        _ = shared.loaded.get_or_try_init(|| load).await;
+        if let Err(error) = self.load().await {
+            shared.host.storage_failed(error);
+        }
         let mut state = shared.lock();
         if state.task.as_ref().is_none_or(JoinHandle::is_finished) {
             let program = Arc::downgrade(&self.handle);
@@ -230,8 +235,13 @@ impl Authorization {
     /// progress continues.
     pub(super) async fn look_into_storage(&self) {
         let shared = &self.handle.shared;
-        // A storage that could not be read before this request is read again before the next one.
-        if !shared.loaded.initialized() || self.stage() != Stage::Idle {
+        if self.stage() != Stage::Idle {
+            return;
+        }
+        if !shared.loaded.initialized() {
+            // Stored tokens that are read after a login would replace its tokens. An error was reported before the
+            // request.
+            _ = self.load().await;
             return;
         }
         match effects::load(&shared.storage).await {

@@ -8,3 +8,4 @@ mod login;
 mod redirect;
 mod requests;
 mod storage;
+mod unread_storage;

@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, fs, io};
 
@@ -18,29 +17,29 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::kit::{Host, Needs, Protected, User, authorizer_config, connect, open};
+use super::kit::{Host, Protected, User, authorizer_config, connect, open};
 use super::requests::{call, text};
 #[cfg(unix)]
 use crate::http::kit::beside_others;
 use crate::http::kit::soon;
 
 /// A folder that is removed on drop.
-struct Folder(PathBuf);
+pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = env::temp_dir().join(format!("mcp-sansio-{}-{name}", std::process::id()));
         _ = fs::remove_dir_all(&path);
         fs::create_dir(&path).unwrap();
         Self(path)
     }
 
-    fn file(&self) -> PathBuf {
+    pub(super) fn file(&self) -> PathBuf {
         self.0.join("tokens.json")
     }
 
     /// Returns the content of the file.
-    async fn saved(&self) -> Option<Saved> {
+    pub(super) async fn saved(&self) -> Option<Saved> {
         FileStorage::new(self.file()).load().await.unwrap()
     }
 }
@@ -52,7 +51,7 @@ impl Drop for Folder {
 }
 
 /// Creates an authorization that keeps its tokens in this storage.
-fn stored(
+pub(super) fn stored(
     url: &str,
     storage: impl TokenStorage,
 ) -> (Authorization, Arc<User>, UnboundedReceiver<String>) {
@@ -62,7 +61,7 @@ fn stored(
 }
 
 /// Makes a call that needs a token, and returns how often the user was asked.
-async fn note(url: &str, storage: impl TokenStorage) -> usize {
+pub(super) async fn note(url: &str, storage: impl TokenStorage) -> usize {
     let (authorization, user, _received) = stored(url, storage);
     let connection = connect(url, Revision::V2026_07_28, &authorization).await.unwrap();
     assert_eq!(text(call(&connection, "note", "")).await, "noted");
@@ -504,42 +503,6 @@ async fn a_login_follows_the_latest_state_of_other_processes() {
     assert_eq!(user.was_asked(), 2);
     let saved = folder.saved().await.unwrap();
     assert_eq!((saved.generation(), saved.scopes().is_some()), (before + 1, true));
-}
-
-/// Storage that cannot be read the first time.
-struct Flaky(FileStorage, AtomicBool);
-
-impl TokenStorage for Flaky {
-    fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>> {
-        match self.1.swap(true, Ordering::SeqCst) {
-            false => Box::pin(async { Err(io::ErrorKind::Interrupted.into()) }),
-            true => self.0.load(),
-        }
-    }
-
-    fn save<'a>(&'a self, saved: &'a Saved) -> HostFuture<'a, io::Result<()>> {
-        self.0.save(saved)
-    }
-
-    fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
-        self.0.lock()
-    }
-}
-
-#[tokio::test]
-async fn a_storage_that_could_not_be_read_is_read_again() {
-    let folder = Folder::new("flaky");
-    let protected = Protected::new().await;
-    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
-    protected.needs(Needs::Containing("note"));
-    let flaky = Flaky(FileStorage::new(folder.file()), AtomicBool::new(false));
-    let (authorization, user, mut received) = stored(&protected.url(), flaky);
-    let connection =
-        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
-    assert!(soon(received.recv()).await.unwrap().starts_with("storage: "));
-    assert_eq!(text(call(&connection, "note", "")).await, "noted");
-    assert_eq!(user.was_asked(), 0);
-    assert!(received.try_recv().is_err(), "one error is reported once");
 }
 
 /// Storage that is never written.
