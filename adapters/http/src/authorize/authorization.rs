@@ -88,6 +88,8 @@ pub(super) struct State {
     waiting: HashMap<RequestKey, oneshot::Sender<Verdict>>,
     requests: u64,
     stopped: Option<StoppedClock>,
+    /// Whether the storage may contain tokens from before a logout. They must not be used when it is read.
+    has_logged_out: bool,
     /// The task that carries out effects.
     task: Option<JoinHandle<()>>,
     /// Whether the task may have effects to carry out: set by each input, cleared when none is left.
@@ -105,6 +107,7 @@ impl Authorization {
             waiting: HashMap::new(),
             requests: 0,
             stopped: None,
+            has_logged_out: false,
             task: None,
             may_have_effects: false,
             listener: None,
@@ -154,8 +157,14 @@ impl Authorization {
     /// Errors of the storage, in which the tokens may remain. This process discards them anyway.
     pub async fn log_out(&self) -> io::Result<()> {
         // No request carries the tokens from now on, even if the storage does not answer or this future is dropped.
-        self.handle.shared.with(|authorizer, _| authorizer.log_out());
-        effects::log_out(self.clone()).await
+        self.handle.shared.with_state(|state, _| {
+            state.has_logged_out = true;
+            state.authorizer.log_out();
+        });
+        effects::log_out(self.clone()).await?;
+        // The stored state is that of the logout now. Later ones are those of other logins.
+        self.handle.shared.lock().has_logged_out = false;
+        Ok(())
     }
 
     /// Returns the current stage.
@@ -269,11 +278,15 @@ impl Authorization {
 impl Shared {
     /// Calls a function with the authorizer, and wakes the task that carries out its effects.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
+        self.with_state(|state, now| act(&mut state.authorizer, now))
+    }
+
+    fn with_state<T>(&self, act: impl FnOnce(&mut State, Instant) -> T) -> T {
         let mut state = self.lock();
         state.may_have_effects = true;
         let (now, lead) = state.clock.now();
         state.authorizer.set_clock_lead(lead);
-        let outcome = act(&mut state.authorizer, now);
+        let outcome = act(&mut state, now);
         let stage = state.authorizer.stage();
         let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
         if !asks_user {
@@ -307,10 +320,16 @@ impl Shared {
         self.idle.notify_waiters();
     }
 
+    /// Restores the state that was stored at the first use of the storage. Tokens from before a logout are discarded.
     fn restore(&self, saved: Option<Saved>) {
-        if let Some(saved) = saved {
-            self.with(|authorizer, _| authorizer.restore(saved));
-        }
+        let Some(saved) = saved else { return };
+        self.with_state(|State { authorizer, has_logged_out, .. }, _| {
+            let is_older = authorizer.saved().is_newer_than(&saved);
+            authorizer.restore(saved);
+            if *has_logged_out && !is_older && authorizer.granted().is_some() {
+                authorizer.log_out();
+            }
+        });
     }
 
     /// Returns the next effect for the task, and the stage. If there is no effect, the stage queued none before it was
