@@ -1,6 +1,6 @@
 //! Tokens that the server refuses soon after they were issued.
 
-use mcp_sansio::auth::{AuthorizationFailure, Stage, Verdict};
+use mcp_sansio::auth::{AuthorizationFailure, FetchedResponse, Stage, Verdict};
 
 use crate::kit::{Lab, config, field, resource_metadata, server_metadata, tokens};
 
@@ -47,4 +47,36 @@ fn a_token_of_a_forbidden_request_is_not_fresh() {
         lab.refused(401, "Bearer");
         assert_eq!(lab.authorizer.stage(), Stage::FindingResource, "{challenge}");
     }
+}
+
+/// The pause after the refusal of a fresh token is for its user. Another user logs in at once.
+#[test]
+fn a_logout_ends_the_pause_after_a_refusal() {
+    let mut lab = Lab::new(config());
+    let opened = lab.until_browser("Bearer");
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+    for _ in 0..2 {
+        lab.refused(401, "Bearer");
+        assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
+    }
+    lab.authorizer.log_out();
+    lab.log_in(&tokens());
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+}
+
+/// Proves A-TOK-12: a pause that a server has asked for does not end with a logout.
+#[test]
+fn a_logout_does_not_end_the_pause_of_a_server() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    let fetch = lab.fetch();
+    let response = FetchedResponse::new(503, b"").retry_after(Some("20"));
+    lab.authorizer.fetched(fetch.job, response, lab.now);
+    let failure = lab.failure();
+    assert!(matches!(failure, AuthorizationFailure::Transient { status: Some(503), .. }));
+    lab.authorizer.log_out();
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.failure(), failure);
 }

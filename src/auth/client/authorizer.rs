@@ -101,10 +101,9 @@ impl Authorizer {
         // A state that was read earlier, or that is still to be read, may contain tokens. The new generation makes it
         // older.
         self.inner.saved.generation += 1;
-        self.inner.pacing.login = None;
         self.inner.discarded_scopes = Scopes::none();
         self.inner.save();
-        self.inner.pacing.step_ups.clear();
+        self.inner.pacing.forget_user();
         if self.activity != Activity::Idle && !self.activity.is_refresh() {
             self.end(&Verdict::Fail(AuthorizationFailure::Abandoned));
         }

@@ -55,6 +55,13 @@ impl Pacing {
         rest.map(|(_, failure)| failure)
     }
 
+    /// Ends the limits that follow from the logins and tokens of a user. A pause that a server has asked for continues.
+    pub(super) fn forget_user(&mut self) {
+        self.login = None;
+        self.step_ups.clear();
+        self.rest.take_if(|(_, failure)| *failure == AuthorizationFailure::FreshTokenRefused);
+    }
+
     /// Notes that a login has brought a token.
     pub(super) fn note_login(&mut self, now: Instant) {
         let is_repeated = self.login.is_some_and(|login| login.is_recent(now));
