@@ -336,3 +336,14 @@ fn a_body_is_a_list_of_operations() {
     // A request with a wrong JSON-RPC version still counts as a request.
     assert_eq!(all(&call.replace("2.0", "1.0")), [one("tools/call", "delete")]);
 }
+
+/// Proves A-RS-13: a request beyond the limits needs no scopes, because a connection with these limits rejects it.
+#[test]
+fn a_request_beyond_the_limits_has_no_operation() {
+    let mut limits = Limits::default();
+    let id = "1".repeat(limits.id_bytes + 1);
+    let call = format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"tools/call","params":{{}}}}"#);
+    assert_eq!(Operation::all_in(call.as_bytes(), &limits).len(), 0);
+    limits.id_bytes = id.len() + 2;
+    assert_eq!(Operation::all_in(call.as_bytes(), &limits).len(), 1);
+}

@@ -24,6 +24,9 @@ impl<'b> Operation<'b> {
     /// Returns the requests and notifications of a body: a single message, or those of a batch. Responses are
     /// skipped, and so is text that is not a message, which the connection rejects.
     ///
+    /// `limits` must be those of the connection that serves the body. Messages beyond these limits are skipped as well,
+    /// because the connection rejects them. With lower limits, a request would be served without its scopes.
+    ///
     /// ```
     /// use mcp_sansio::Limits;
     /// use mcp_sansio::auth::resource_server::Operation;
