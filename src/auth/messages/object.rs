@@ -7,6 +7,7 @@ use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
+use zeroize::Zeroize;
 
 /// The members of a JSON object. A member with the value `null` counts as absent.
 pub(in crate::auth) struct Object(BTreeMap<String, Value>);
@@ -59,6 +60,17 @@ impl Object {
                 .as_u64()
                 .or_else(|| number.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64)),
             _ => None,
+        }
+    }
+}
+
+/// Wipes the values, which may be tokens. Those that are kept have been copied to a `Secret`.
+impl Drop for Object {
+    fn drop(&mut self) {
+        for value in self.0.values_mut() {
+            if let Value::String(text) = value {
+                text.zeroize();
+            }
         }
     }
 }

@@ -104,9 +104,10 @@ impl FileStorage {
     fn read(&self) -> io::Result<Option<Saved>> {
         let text = match fs::read_to_string(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text?,
+            // It is wiped after use.
+            text => Secret::new(text?),
         };
-        let saved = Saved::from_text(&text);
+        let saved = Saved::from_text(text.expose());
         saved.map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
