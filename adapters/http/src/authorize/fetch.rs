@@ -1,6 +1,5 @@
 //! Requests to authorization servers.
 
-use std::io;
 use std::sync::Weak;
 
 use bytes::Bytes;
@@ -12,6 +11,7 @@ use mcp_sansio::auth::{Fetch, FetchError, FetchedResponse};
 use mcp_sansio::http::name;
 
 use super::authorization::Shared;
+use super::resolver::ForbiddenAddresses;
 use crate::transport_error::chain;
 use crate::{SendError, Transport};
 
@@ -73,9 +73,7 @@ async fn read(response: Response<Incoming>, most_bytes: usize) -> Result<Read, F
 /// Classifies a transport error.
 fn failure(error: &SendError) -> FetchError {
     let SendError::Unreachable(cause) = error else { return FetchError::Broken };
-    let is_forbidden = chain(&**cause).any(|link| {
-        let error = link.downcast_ref::<io::Error>();
-        error.is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
-    });
+    // The system denies connections as well, for other reasons: a sandbox, or a firewall.
+    let is_forbidden = chain(&**cause).any(|link| link.is::<ForbiddenAddresses>());
     if is_forbidden { FetchError::NotAllowed } else { FetchError::NotSent }
 }

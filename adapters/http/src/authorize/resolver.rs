@@ -1,8 +1,9 @@
 //! `CheckedResolver`: filters the addresses of host names.
 
-use std::io;
+use std::error::Error;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::task::{Context, Poll};
+use std::{fmt, io};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -29,6 +30,18 @@ impl CheckedResolver {
     }
 }
 
+/// The cause of the error of a name that leads only to addresses which the policy forbids.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ForbiddenAddresses;
+
+impl fmt::Display for ForbiddenAddresses {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the name leads to addresses that are not allowed")
+    }
+}
+
+impl Error for ForbiddenAddresses {}
+
 /// Returns a hyper client without TLS that connects only to addresses which the policy allows.
 pub fn checked(policy: FetchPolicy) -> legacy::Client<HttpConnector<CheckedResolver>, Full<Bytes>> {
     let mut connector = HttpConnector::new_with_resolver(CheckedResolver::new(policy));
@@ -53,8 +66,7 @@ impl Service<Name> for CheckedResolver {
             let allowed: Vec<SocketAddr> =
                 all.filter(|address| policy.allows_address(address.ip())).collect();
             if allowed.is_empty() {
-                let text = "the name leads to addresses that are not allowed";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, ForbiddenAddresses));
             }
             Ok(allowed.into_iter())
         })

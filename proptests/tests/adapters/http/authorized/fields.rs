@@ -1,5 +1,6 @@
-//! The `Authorization` fields of requests that reach no server.
+//! The `Authorization` fields and the failures of requests that reach no server.
 
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -8,13 +9,13 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::{Request, Response};
-use mcp_sansio::auth::Saved;
+use mcp_sansio::auth::{AuthorizationFailure, FetchPolicy, NotAllowed, Saved};
 use mcp_sansio_http::{
-    Authorization, Authorized, MemoryStorage, SendError, TokenStorage, Transport,
+    Authorization, Authorized, MemoryStorage, SendError, TokenStorage, Transport, checked,
 };
 use serde_json::json;
 
-use super::kit::{Host, User, authorizer_config};
+use super::kit::{Host, User, authorizer_config, failure_of};
 
 const SERVER: &str = "https://mcp.example/mcp";
 
@@ -116,4 +117,38 @@ async fn credentials_are_marked_as_sensitive() {
         let field = Recorded::new(&saved).await.field().await.unwrap();
         assert_eq!((field.to_str().unwrap(), field.is_sensitive()), (value, true));
     }
+}
+
+/// A transport whose connections the system denies, as in a sandbox.
+#[derive(Clone)]
+struct Denied;
+
+impl Transport for Denied {
+    async fn send(&self, _: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        let error = io::Error::from(io::ErrorKind::PermissionDenied);
+        Err(SendError::Unreachable(error.into()))
+    }
+}
+
+/// Returns the failure of a request to a server on this computer, whose token has to be refreshed.
+async fn refresh_failure(transport: impl Transport) -> AuthorizationFailure {
+    const LOCAL: &str = "http://localhost:1";
+    let text = saved(1, Some("r")).to_text().expose().replace("https://mcp.example", LOCAL);
+    let saved = Saved::from_text(&text.replace("https://as.example", LOCAL)).unwrap();
+    let storage = MemoryStorage::new();
+    storage.save(&saved).await.unwrap();
+    let (url, (user, _received)) = (format!("{LOCAL}/mcp"), User::new());
+    let authorization = Authorization::new(authorizer_config(&url), Host(user)).storage(storage);
+    let request = Request::get(&url).body(Full::new(Bytes::new())).unwrap();
+    failure_of(&Authorized::new(transport, authorization).send(request).await.unwrap_err())
+}
+
+/// Proves A-SEC-05: only the policy makes an address forbidden. A connection that the system denies may succeed later.
+#[tokio::test]
+async fn a_denied_connection_is_not_forbidden_by_the_policy() {
+    let place = "the metadata of the server";
+    let forbidden = AuthorizationFailure::NotAllowed { place, reason: NotAllowed::Policy };
+    assert_eq!(refresh_failure(checked(FetchPolicy::default())).await, forbidden);
+    let denied = AuthorizationFailure::Transient { place, status: None, retry_after: None };
+    assert_eq!(refresh_failure(Denied).await, denied);
 }
