@@ -28,6 +28,21 @@ fn a_refresh_that_could_not_begin_is_tried_again_later() {
     assert_eq!(lab.authorizer.poll_timeout(), Some(lab.now + Duration::from_secs(30)));
 }
 
+/// Proves A-REF-09: a refused refresh of a valid token is not repeated at once, although the storage has other times
+/// than the client: whole seconds.
+#[test]
+fn a_refused_refresh_is_tried_again_later() {
+    let mut lab = Lab::new(configured(ConfiguredClient::new("known").secret("secret")));
+    lab.now = lab.now + Duration::from_millis(500);
+    lab.log_in(&tokens());
+    lab.wait(3540);
+    let text = lab.saved.as_ref().unwrap().to_text();
+    lab.claim(Some(Saved::from_text(text.expose()).unwrap()));
+    lab.serve(401, &json!({ "error": "invalid_client" }));
+    assert_eq!((lab.released(), lab.field().as_deref()), (Vec::new(), Some("Bearer t1")));
+    assert_eq!(lab.authorizer.poll_timeout(), Some(lab.now + Duration::from_secs(30)));
+}
+
 /// The next request refreshes an expired token, so there is no deadline.
 #[test]
 fn an_expired_token_has_no_deadline() {

@@ -8,6 +8,7 @@ use super::failure::{AuthorizationFailure, OAuthErrorCode};
 use super::fetching::FORM;
 use super::identifying::{identify, renewed};
 use super::inner::{Inner, Step};
+use super::pacing::REFRESH_AGAIN_AFTER;
 use super::response::FetchedResponse;
 use super::saved::{Grant, Saved};
 use super::token::{authentication, is_client_unknown, refusal};
@@ -161,7 +162,11 @@ pub(super) fn refused(
         return begin_anew(inner, refresh, now);
     }
     match inner.token(now) {
-        Some(_) => Ok(Activity::Idle),
+        Some(_) => {
+            // The tokens that were read under the lock may have reset the time of the next attempt.
+            inner.pacing.refresh_again_at = now + REFRESH_AGAIN_AFTER;
+            Ok(Activity::Idle)
+        }
         None if failure.is_temporary() => Err(failure),
         None if code.is_none() && refresh.found.is_none() => find_endpoint(inner, now),
         None => begin_anew(inner, refresh, now),
