@@ -51,10 +51,13 @@ impl FetchPolicy {
         match address {
             _ if address.is_unspecified() || address.is_multicast() => false,
             IpAddr::V4(address) => {
-                let [first, second, ..] = address.octets();
+                let [first, second, third, _] = address.octets();
                 // 100.64.0.0/10 is shared between carriers and their customers; 0.0.0.0/8 is "this network".
                 let is_shared = first == 100 && second & 0xc0 == 64;
-                let is_private = address.is_private() || address.is_link_local() || is_shared;
+                // Protocols use these addresses within a network, and clouds use them for metadata, RFC 6890.
+                let is_special = (first, second, third) == (192, 0, 0);
+                let is_private =
+                    address.is_private() || address.is_link_local() || is_shared || is_special;
                 let is_none = first == 0 || first >= 240;
                 !is_none && (self.private || !is_private)
             }
@@ -74,7 +77,7 @@ impl FetchPolicy {
 }
 
 /// Returns the IPv4 address that packets to this address reach, if the address is mapped, compatible, translated by
-/// NAT64, or tunnelled by 6to4. Otherwise returns the address itself.
+/// NAT64 or SIIT, or tunnelled by 6to4. Otherwise returns the address itself.
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
     let four = |high, low| IpAddr::V4((u32::from(high) << 16 | u32::from(low)).into());
@@ -82,6 +85,7 @@ fn embedded(address: IpAddr) -> IpAddr {
         // `::` and `::1` are IPv6 addresses in their own right.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => address,
         [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0, 0, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => four(high, low),
         _ => address.to_canonical(),
@@ -112,6 +116,11 @@ mod tests {
             ("https://169.254.169.254/latest/meta-data", false, false, true),
             ("https://[fd00::1]/", false, false, true),
             ("https://[64:ff9b::a00:1]/", false, false, true),
+            ("https://[::ffff:0:a00:1]/", false, false, true),
+            ("https://192.0.0.192/", false, false, true),
+            ("https://192.0.1.192/", true, true, true),
+            ("https://192.1.0.192/", true, true, true),
+            ("https://193.0.0.192/", true, true, true),
             ("https://100.64.0.1/", false, false, true),
             ("https://100.128.0.1/", true, true, true),
             ("https://8.64.0.1/", true, true, true),
