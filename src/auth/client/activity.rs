@@ -35,7 +35,7 @@ pub(super) enum Activity {
 pub(super) struct Attempt {
     /// The scopes that the challenge names.
     pub(super) challenged: Option<Scopes>,
-    /// Scopes of an earlier request, which are requested again.
+    /// Scopes of an earlier request. They are requested again in a step-up, or if the server names no others.
     pub(super) earlier: Scopes,
     /// Whether the current token lacks scopes, so the user must grant more.
     pub(super) is_step_up: bool,

@@ -48,7 +48,8 @@ pub(super) struct Inner {
     pub(super) revision: Option<Revision>,
     pub(super) holds_storage: bool,
     pub(super) pacing: Pacing,
-    /// The scopes that were requested with tokens that a refused refresh has discarded. They are requested again.
+    /// The scopes that were requested with tokens that a refused refresh has discarded. They are requested again if the
+    /// server names no others.
     pub(super) discarded_scopes: Scopes,
 }
 
