@@ -33,7 +33,9 @@ impl NodeTasks {
             *changes += 1;
             let latest = *changes;
             let one = unwritten.entry(key);
-            one.or_insert_with(|| Unwritten::new(latest)).latest = latest;
+            let one = one.or_insert_with(|| Unwritten::new(latest));
+            // A write that has just failed is tried once more.
+            (one.latest, one.failure) = (latest, None);
         }
     }
 }
