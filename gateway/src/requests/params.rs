@@ -59,7 +59,7 @@ pub(crate) fn for_server(
     request.params.as_ref().unwrap_or(&Raw::EMPTY_OBJECT).edited(&changes)
 }
 
-/// The member of `_meta` that names a task at its server. Whoever knows the id may use the task there.
+/// The member of `_meta` that names a task at its server. The id is enough to use the task there.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// Returns a result of a server for a client. The machine of the client adds the result type where the revision
