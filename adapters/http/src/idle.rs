@@ -14,6 +14,10 @@ pub(crate) const HEAD: Duration = Duration::from_secs(30);
 /// of a complete response.
 const IDLE: Duration = Duration::from_secs(60);
 
+/// The time for which a client may read nothing although its responses have more bytes: event streams, which stay
+/// incomplete. It is longer than [`IDLE`], because a client that is suspended gets the events when it continues.
+const UNREAD: Duration = Duration::from_secs(300);
+
 /// The activity of one connection. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
@@ -38,10 +42,15 @@ struct State {
     open: usize,
     /// The number of complete responses with unwritten bytes.
     unwritten: usize,
+    /// The number of chunks with unwritten bytes, of all responses.
+    chunks: usize,
     /// The time at which the latest request ended, or at which the client continued to read after that.
     since: Instant,
-    /// The time at which bytes of a response were last written, or at which the first unwritten response was complete.
+    /// The time at which bytes of a response were last written, at which there was a chunk to write again, or at which the
+    /// first unwritten response was complete.
     written: Instant,
+    /// The time since which a write waits for the client.
+    waiting: Option<Instant>,
 }
 
 /// The progress of a response.
@@ -61,8 +70,10 @@ impl Activity {
             free: Vec::new(),
             open: 0,
             unwritten: 0,
+            chunks: 0,
             since: now,
             written: now,
+            waiting: None,
         });
         let (is_http2, is_writing) = (AtomicBool::new(false), AtomicBool::new(false));
         Self { shared: Arc::new(Shared { state, is_http2, is_writing }) }
@@ -83,8 +94,11 @@ impl Activity {
     pub(crate) fn set_writing(&self, is_writing: bool) {
         if self.shared.is_writing.load(Ordering::Relaxed) != is_writing {
             self.shared.is_writing.store(is_writing, Ordering::Relaxed);
+            let now = Instant::now();
+            let mut state = self.lock();
             // hyper and TLS may have copied the end of a response. The client may take much longer to read it.
-            self.lock().since = Instant::now();
+            state.since = now;
+            state.waiting = is_writing.then_some(now);
         }
     }
 
@@ -132,21 +146,30 @@ impl State {
         if 0 < self.unwritten {
             // Only bytes of responses renew this time. Other requests do not, and neither do frames that answer pings
             // and settings of the client.
-            Some(self.written + IDLE)
-        } else {
-            (self.open == 0).then(|| self.since + patience)
+            return Some(self.written + IDLE);
         }
+        if self.open == 0 {
+            return Some(self.since + patience);
+        }
+        // TLS, and hyper without vectored writes, copy chunks: then only the waiting write is left of them.
+        let unread = (0 < self.chunks).then_some(self.written);
+        let stopped = unread.into_iter().chain(self.waiting).min();
+        stopped.map(|stopped| stopped + UNREAD)
     }
 
     fn add_chunk(&mut self, index: usize) {
-        if let Some(response) = self.responses.get_mut(index) {
-            response.chunks += 1;
+        let Some(response) = self.responses.get_mut(index) else { return };
+        response.chunks += 1;
+        if self.chunks == 0 {
+            self.written = Instant::now();
         }
+        self.chunks += 1;
     }
 
     fn remove_chunk(&mut self, index: usize) {
         let Some(response) = self.responses.get_mut(index) else { return };
         response.chunks -= 1;
+        self.chunks -= 1;
         if response.is_complete && response.chunks == 0 {
             self.unwritten -= 1;
             self.end(index);

@@ -2,36 +2,90 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{Either, Full, StreamBody};
+use futures_lite::StreamExt;
+use http_body_util::{Either, Empty, Full, StreamBody};
 use hyper::body::Frame;
+use hyper::client::conn::http2;
 use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use mcp_sansio_http::serve_connection;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-type Chunks = futures_lite::stream::Pending<Result<Frame<Bytes>, Infallible>>;
+type Chunk = Result<Frame<Bytes>, Infallible>;
+type Chunks = futures_lite::stream::Chain<
+    futures_lite::stream::Iter<std::option::IntoIter<Chunk>>,
+    futures_lite::stream::Pending<Chunk>,
+>;
 
-/// Responds at `/whole`. At any other path the response has no end.
+/// Responds at `/whole` and `/large`. At any other path the response has no end; at `/events` it begins with a chunk.
 async fn respond<B>(request: Request<B>) -> Response<Either<Full<Bytes>, StreamBody<Chunks>>> {
-    Response::new(match request.uri().path() {
-        "/whole" => Either::Left(Full::from("whole")),
-        "/large" => Either::Left(Full::from("x".repeat(LARGE))),
-        _ => Either::Right(StreamBody::new(futures_lite::stream::pending())),
-    })
+    let first = match request.uri().path() {
+        "/whole" => return Response::new(Either::Left(Full::from("whole"))),
+        "/large" => return Response::new(Either::Left(Full::from("x".repeat(LARGE)))),
+        "/events" => Some(Ok(Frame::data(Bytes::from("x".repeat(LARGE))))),
+        _ => None,
+    };
+    let chunks = futures_lite::stream::iter(first).chain(futures_lite::stream::pending());
+    Response::new(Either::Right(StreamBody::new(chunks)))
 }
 
 /// The bytes of a body that is a hundred times as long as the stream is wide.
 const LARGE: usize = 100_000;
 
 fn serve(stopped: impl Future<Output = ()> + Send + 'static) -> (DuplexStream, JoinHandle<bool>) {
+    serve_as(|server| server, stopped)
+}
+
+fn serve_as<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: impl FnOnce(DuplexStream) -> S,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> (DuplexStream, JoinHandle<bool>) {
     let (client, server) = duplex(1_000);
+    let server = stream(server);
     let serving = async { serve_connection(server, respond, stopped).await.is_ok() };
     (client, tokio::spawn(serving))
+}
+
+/// A stream that takes one buffer at a time. hyper then copies the chunks of a body.
+struct OneBuffer(DuplexStream);
+
+impl AsyncRead for OneBuffer {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for OneBuffer {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
 }
 
 fn get(path: &str) -> String {
@@ -99,4 +153,45 @@ async fn a_large_body_is_written_for_as_long_as_its_client_reads() {
     // A client that reads nothing more does not hold the connection.
     client.write_all(get("/large").as_bytes()).await.unwrap();
     timeout(Duration::from_secs(200), serving).await.unwrap().unwrap();
+}
+
+/// An event stream goes on for as long as its client reads, and ends some time after that.
+#[tokio::test(start_paused = true)]
+async fn an_unread_event_stream_ends() {
+    let (client, serving) = serve(pending());
+    ends_if_unread(client, serving).await;
+    let (client, serving) = serve_as(OneBuffer, pending());
+    ends_if_unread(client, serving).await;
+}
+
+async fn ends_if_unread(mut client: DuplexStream, serving: JoinHandle<bool>) {
+    client.write_all(get("/events").as_bytes()).await.unwrap();
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_secs(200)).await;
+        assert_ne!(client.read(&mut [0; 500]).await.unwrap(), 0);
+    }
+    assert_ends(serving).await;
+}
+
+/// The client of HTTP/2 reads its connection, but not the event stream, whose window is full.
+#[tokio::test(start_paused = true)]
+async fn an_unread_event_stream_of_http2_ends() {
+    let (client, serving) = serve(pending());
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(1_000);
+    let (mut client, connection) = builder.handshake(TokioIo::new(client)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = Request::get("http://localhost/events").body(Empty::<Bytes>::new()).unwrap();
+    let response = client.send_request(request).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_ends(serving).await;
+    drop((response, connection));
+}
+
+/// Expects that a connection ends five minutes after the last byte that was read.
+async fn assert_ends(serving: JoinHandle<bool>) {
+    let began = Instant::now();
+    timeout(Duration::from_secs(600), serving).await.unwrap().unwrap();
+    let took = began.elapsed().as_secs();
+    assert!((290..=331).contains(&took), "{took} s");
 }
