@@ -12,6 +12,8 @@ from .sources import Planter, owner, wrappers
 SWITCHES = (pathlib.Path(__file__).parent / "switches.rs").read_text()
 NOT_CONST = re.compile(r"cannot call non-const .*?`([^`]*)` in ")
 GENERIC = re.compile(r"(::)?<[^<>]*>")
+# The type of methods that stand in another module than the type.
+IMPL = re.compile(r"<impl (?:\w+::)*(\w+)(?:<[^<>]*>)?>")
 
 
 class Plan:
@@ -79,7 +81,7 @@ class Plan:
     def learn(self, error):
         """Takes mutants out because of an error."""
         if found := NOT_CONST.search(error["message"]):
-            path = found[1]
+            path = IMPL.sub(r"\1", found[1])
             while GENERIC.search(path):
                 path = GENERIC.sub("", path)
             *_, kind, name = ["", *path.split("::")]
