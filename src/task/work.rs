@@ -227,6 +227,31 @@ impl Tasks {
         Ok(())
     }
 
+    /// Withdraws required input that the work no longer needs. The requestor is no longer asked for it, a request under
+    /// way in a session is cancelled, and an answer that still arrives is ignored. If no other input is required, the
+    /// task goes on. [`TaskNews::Input`](super::TaskNews::Input) does not follow.
+    ///
+    /// Returns whether the input was still required: `false` if it has been answered or refused, or if no input has
+    /// this key.
+    ///
+    /// # Errors
+    ///
+    /// As for [`cancel`](Self::cancel).
+    pub fn withdraw_input(
+        &mut self,
+        key: TaskKey,
+        input: &str,
+        now: Instant,
+    ) -> Result<bool, TaskError> {
+        let wanted = &self.records.going_on(key)?.inputs.wanted;
+        let is_open = wanted.iter().any(|wanted| wanted.is_open() && wanted.key == input);
+        if is_open && !self.give(key, Which::Key(input), None, now) {
+            // The task shows the other input only.
+            self.touch(key, now);
+        }
+        Ok(is_open)
+    }
+
     /// Ends a task. Its message describes work in progress, so it is removed.
     fn end(&mut self, key: TaskKey, state: State, now: Instant) {
         let Some(record) = self.records.get_mut(key) else { return };

@@ -158,6 +158,21 @@ impl TaskHandle {
         Ok((settled, TaskInputs { task: self, place: WakerSlot::NONE }))
     }
 
+    /// Withdraws required input that the work no longer needs: see [`Tasks::withdraw_input`]. A [`TaskInputs`] that waits
+    /// only for this input becomes ready. Returns whether the input was still required.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Final`] and [`TaskError::Unknown`] if the task has ended.
+    pub fn withdraw_input(&self, input: &str) -> Result<bool, TaskError> {
+        self.tasks.change(|shared, now| {
+            self.going_on(shared)?;
+            let withdrawn = shared.tasks.withdraw_input(self.key, input, now)?;
+            shared.changed(self.key);
+            Ok(withdrawn)
+        })
+    }
+
     /// Waits for the input that the task requires already: for the work of another process that is
     /// [continued](SharedTasks::resume). Its output has the responses to the input that was required last.
     pub const fn inputs(&self) -> TaskInputs<'_> {

@@ -391,7 +391,8 @@ impl Shared {
         }
     }
 
-    fn changed(&mut self, key: TaskKey) {
+    /// Wakes the waiting futures of a task, after the lock is released.
+    pub(crate) fn changed(&mut self, key: TaskKey) {
         if let Some(waiting) = self.waiting.get_mut(&key) {
             self.woken.extend(waiting.take());
         }

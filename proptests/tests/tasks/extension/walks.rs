@@ -14,6 +14,8 @@ use crate::extension::kit::*;
 enum Step {
     Ask(usize),
     Answer(usize),
+    /// With the number of the input.
+    Withdraw(usize, usize),
     Complete(usize),
     Fail(usize),
     Cancel(usize),
@@ -31,6 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => task.clone().prop_map(Step::Ask),
         3 => task.clone().prop_map(Step::Answer),
+        2 => (task.clone(), 0..6_usize).prop_map(|(task, input)| Step::Withdraw(task, input)),
         1 => task.clone().prop_map(Step::Complete),
         1 => task.clone().prop_map(Step::Fail),
         1 => task.clone().prop_map(Step::Cancel),
@@ -45,6 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
+const INPUTS: [&str; 6] = ["k0", "k1", "k2", "k3", "k4", "k5"];
 
 struct World {
     host: Host,
@@ -95,7 +99,7 @@ impl World {
         let now = self.host.side.now;
         match *step {
             Step::Ask(task) => {
-                let name: &'static str = ["k0", "k1", "k2", "k3", "k4", "k5"][self.asked[task] % 6];
+                let name = INPUTS[self.asked[task] % 6];
                 let asked =
                     self.host.tasks.require_input(self.keys[task], &questions(&[name]), now);
                 self.asked[task] += usize::from(asked.is_ok());
@@ -104,6 +108,9 @@ impl World {
                 let given: Vec<String> =
                     (0..6).map(|number| format!(r#""k{number}":{ANSWER}"#)).collect();
                 self.serve(&update("9", NAMES[task], &given.join(",")));
+            }
+            Step::Withdraw(task, input) => {
+                _ = self.host.tasks.withdraw_input(self.keys[task], INPUTS[input], now);
             }
             Step::Complete(task) => _ = self.host.tasks.complete(self.keys[task], &done(), now),
             Step::Fail(task) => {

@@ -183,6 +183,44 @@ fn the_end_of_a_task_dismisses_its_questions() {
     }
 }
 
+/// The work withdraws input that it no longer needs: the request for it is cancelled, a late response is unmatched, and
+/// the task goes on when nothing else is required.
+#[test]
+fn withdrawn_input_is_no_longer_asked_for() {
+    let mut stage = Stage::<ServerSide>::new();
+    let key = stage.begin("a");
+    require(&mut stage, key, &asks(&["p", "q"]));
+    assert_eq!(stage.settled_messages().len(), 3);
+    stage.pass(1);
+    let now = stage.now();
+    let mut withdraw = |input| stage.tasks.withdraw_input(key, input, now);
+    assert_eq!([withdraw("x"), withdraw("p"), withdraw("p")], [Ok(false), Ok(true), Ok(false)]);
+    let waits = shown("a", "input_required").updated(1);
+    assert_eq!(stage.settled_messages(), [dismissed(1), changed(&waits)]);
+    let late = stage.host.receive(&result("1", ACCEPTED));
+    let Some(mcp_sansio::ServerEvent::UnmatchedResponse(late)) = late else {
+        panic!("the input has been withdrawn: {late:?}")
+    };
+    assert_eq!(late.cause, UnmatchedCause::Cancelled);
+    assert_eq!(stage.answered(&result("2", ACCEPTED)), Some(TaskNews::Input(key)));
+    let inputs = stage.tasks.get(key).unwrap().inputs();
+    assert_eq!(inputs.as_json(), format!(r#"{{"q":{ACCEPTED}}}"#));
+    assert_eq!(stage.settled_messages().len(), 1);
+
+    require(&mut stage, key, &asks(&["r"]));
+    assert_eq!(stage.settled_messages().len(), 2);
+    // The next one has not been asked for yet.
+    require(&mut stage, key, &asks(&["s"]));
+    for input in ["s", "r"] {
+        assert_eq!(stage.tasks.withdraw_input(key, input, now), Ok(true));
+    }
+    let works = shown("a", "working").updated(1);
+    assert_eq!(stage.settled_messages(), [dismissed(3), changed(&works)]);
+    stage.complete(key);
+    let ended = stage.tasks.withdraw_input(key, "r", now);
+    assert_eq!(ended, Err(TaskError::Final(Status::Completed)));
+}
+
 /// Several open requests of a task are cancelled in the order in which they were sent.
 #[test]
 fn the_questions_of_a_task_are_dismissed_in_order() {
