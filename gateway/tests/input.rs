@@ -12,7 +12,7 @@ use mcp_sansio::{CallOptions, Revision};
 use mcp_sansio_gateway::Gateway;
 use mcp_sansio_gateway::config::GatewayConfig;
 use mcp_sansio_tokio::{CallFailure, Json};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A server of either era asks a client of either era.
 #[tokio::test(start_paused = true)]
@@ -88,7 +88,7 @@ async fn a_call_goes_on_without_input_that_its_client_cannot_give() {
     let reference = json!({"type": "ref/prompt", "name": "old__p"});
     let params = json!({"ref": reference, "argument": {"name": "a", "value": "ask"}});
     let call = bob.handle().call_method("completion/complete", &Json(params), CallOptions::new());
-    let completed: serde_json::Value = call.await.unwrap().raw().parse().unwrap();
+    let completed: Value = call.await.unwrap().raw().parse().unwrap();
     let reason = "the peer answered with error -32603: the client cannot be asked: \
         the answer may not be given: this method cannot be answered with a request for input";
     assert_eq!(completed["completion"], json!({"values": [reason]}));
@@ -203,7 +203,7 @@ async fn the_client_of_a_task_gets_the_notifications_of_its_server() {
     let arguments = json!({"label": "x", "ms": 1_000, "logs": true});
     assert_eq!(ann.call_as_task("old__task", arguments).await.unwrap(), "old x");
     let listed = ann.handle().call_method("tasks/list", &Json(json!({})), CallOptions::new());
-    let listed: serde_json::Value = listed.await.unwrap().raw().parse().unwrap();
+    let listed: Value = listed.await.unwrap().raw().parse().unwrap();
     let related = json!({"taskId": listed["tasks"][0]["taskId"]});
     let meta = json!({"io.modelcontextprotocol/related-task": related});
     let expected = format!(r#"{{"level":"debug","data":"x","_meta":{meta}}}"#);
@@ -255,6 +255,32 @@ async fn a_cancelled_task_is_cancelled_at_its_server() {
         assert_eq!(fake.journal(), ["begun x", "cancelled x"]);
         assert_eq!(gateway.status().upstreams[usize::from(name == "new")].calls, 0);
     }
+}
+
+/// The server withdraws a question of a task. The client is no longer asked, and the task works on.
+#[tokio::test(start_paused = true)]
+async fn a_task_goes_on_without_a_withdrawn_question() {
+    let old = Fake::legacy("old");
+    let gateway = start(&[&old]).await;
+    let ann = Peer::legacy(&gateway, "ann").await;
+    *ann.seen.patience.lock().unwrap() = Duration::from_secs(3_600);
+    ann.tools().await;
+    let status = async || {
+        let listed = ann.handle().call_method("tasks/list", &(), CallOptions::new()).await;
+        let listed: Value = listed.unwrap().raw().parse().unwrap();
+        listed["tasks"][0]["status"].as_str().map(str::to_owned)
+    };
+    // The task asks for two seconds, and works for as long after that.
+    let arguments = json!({"label": "x", "ms": 2_000, "briefly": true});
+    let (text, (asking, working)) = tokio::join!(ann.call_as_task("old__task", arguments), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let asking = status().await;
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        (asking, status().await)
+    });
+    assert_eq!(ann.questions(), ["who is x?"]);
+    assert_eq!((asking.as_deref(), working.as_deref()), (Some("input_required"), Some("working")));
+    assert_eq!(text.unwrap(), "old x");
 }
 
 /// A resource that no server lists is asked of each server in turn. The answer goes to the one that has asked for it.

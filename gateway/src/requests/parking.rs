@@ -4,7 +4,9 @@
 //! time. In between, the call is parked.
 
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::capability::{Capability, CapabilitySet};
@@ -68,6 +70,21 @@ impl Questions {
         self.open.retain(|(_, question)| !question.is_cancelled());
     }
 
+    /// Waits until the server withdraws a request, and removes it. Returns its key.
+    pub(crate) async fn withdrawn(&mut self) -> String {
+        let index = {
+            let mut withdrawn: Vec<_> =
+                self.open.iter().map(|(_, question)| Box::pin(question.cancelled())).collect();
+            poll_fn(|context| {
+                let found =
+                    withdrawn.iter_mut().position(|one| one.as_mut().poll(context).is_ready());
+                found.map_or(Poll::Pending, Poll::Ready)
+            })
+            .await
+        };
+        self.open.remove(index).0
+    }
+
     /// Returns the result that asks a client for all input.
     pub(crate) fn required(&self, state: Option<String>) -> InputRequired<'static> {
         let mut required = required(&self.open);
@@ -81,6 +98,7 @@ impl Questions {
         let new = usize::try_from(new).unwrap_or(usize::MAX);
         required(self.open.split_at(self.open.len().saturating_sub(new)).1)
     }
+
     /// Responds to the requests that a client has answered.
     pub(crate) fn answer(&mut self, answer: impl Fn(&str) -> Option<Raw<'static>>) {
         self.open.retain(|(key, question)| match answer(key) {

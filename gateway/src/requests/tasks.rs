@@ -185,6 +185,10 @@ async fn work(gateway: Gateway, (task, client): (TaskHandle, TaskClient), mut ca
                 answers = None;
                 give(&mut questions, answered);
             }
+            // The client is no longer asked. If that was the last question, the answers are complete.
+            key = questions.withdrawn() => {
+                _ = task.withdraw_input(&key);
+            }
             step = call.next() => match step {
                 Step::Progress(update) => {
                     let message = update.message.as_ref().map(|message| message.to_str());

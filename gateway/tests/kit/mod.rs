@@ -427,9 +427,17 @@ impl Fake {
                 let asks = name == "task_ask";
                 let code = arguments.get("code").and_then(Value::as_i64).map(ErrorCode::new);
                 let logs = arguments.get("logs").is_some();
+                let asks_briefly = arguments.get("briefly").is_some();
                 tokio::spawn(async move {
                     if logs {
                         fake.log(&handle, &task, &label);
+                    }
+                    if asks_briefly {
+                        let options = CallOptions::new();
+                        let asked =
+                            handle.call_method("elicitation/create", &form(&label), options);
+                        // A call that is dropped is cancelled.
+                        _ = tokio::time::timeout(ms, asked).await;
                     }
                     match code {
                         Some(code) => {
