@@ -22,6 +22,8 @@ pub(crate) struct AfterUnlock {
 #[derive(Default)]
 pub(crate) struct RareAfterUnlock {
     wakers: Vec<Waker>,
+    /// Wakers that are no longer needed: the code that drops them is not of this crate.
+    unneeded: Vec<Waker>,
     /// The signals of cancelled requests, with the reasons that the peer gave.
     pub(crate) signals: Vec<(Weak<dyn Signalled>, Option<String>)>,
     /// Other connections that have messages to send. Their locks are not taken while this one is held.
@@ -49,6 +51,14 @@ impl AfterUnlock {
                 None => self.waker = Some(waker),
                 Some(_) => self.more().wakers.push(waker),
             }
+        }
+    }
+
+    /// Drops a waker once the lock is free.
+    #[cfg(feature = "http")]
+    pub(crate) fn drop_waker(&mut self, unneeded: Option<Waker>) {
+        if let Some(waker) = unneeded {
+            self.more().unneeded.push(waker);
         }
     }
 
@@ -86,7 +96,7 @@ impl AfterUnlock {
             more.wakers.into_iter().for_each(Waker::wake);
             send_task_news(more.links);
             more.watching.into_iter().for_each(Link::reschedule);
-            drop(more.permits);
+            drop((more.permits, more.unneeded));
         }
         entries
     }

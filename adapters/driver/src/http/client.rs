@@ -80,7 +80,10 @@ impl Wire<Client> {
                     None => {
                         let deadline = transport.poll_timeout();
                         let waiting = (context.waker().clone(), deadline);
-                        state.http.requests.waiting = Some(Box::new(waiting));
+                        let before = state.http.requests.waiting.replace(Box::new(waiting));
+                        // The context has another waker of the same task.
+                        let unneeded = before.filter(|one| !one.0.will_wake(context.waker()));
+                        state.after.drop_waker(unneeded.map(|unneeded| unneeded.0));
                         return Poll::Pending;
                     }
                 }

@@ -270,3 +270,41 @@ fn other_threads_get_a_task() {
     assert_eq!((served.body(response), served.turn()), (None, 1));
     assert!(served.body(response).is_some());
 }
+
+/// A waker that notes, when it is dropped, whether the connection was locked.
+struct Noting(Arc<Wire<Server>>, Arc<Mutex<Vec<bool>>>);
+
+impl Wake for Noting {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Noting {
+    fn drop(&mut self) {
+        self.1.lock().unwrap().push(self.0.state.try_lock().is_err());
+    }
+}
+
+/// The code that drops a waker may lock the connection itself.
+#[test]
+fn wakers_are_dropped_without_the_lock() {
+    let served = Served::on(Runtime::default());
+    let dropped = Arc::<Mutex<Vec<bool>>>::default();
+    let poll = |response| {
+        let waker = Waker::from(Arc::new(Noting(Arc::clone(&served.wire), Arc::clone(&dropped))));
+        let head = served.wire.poll_head(response, &Context::from_waker(&waker), &mut Vec::new());
+        assert!(head.is_pending());
+    };
+    let responses = [1, 2].map(|id| {
+        let response = served.call(id, "wait");
+        poll(response);
+        assert!(dropped.lock().unwrap().is_empty());
+        // Another waker replaces the first one.
+        poll(response);
+        assert_eq!(std::mem::take(&mut *dropped.lock().unwrap()), [false]);
+        response
+    });
+    for response in responses {
+        served.wire.response_dropped(response);
+    }
+    assert_eq!(*dropped.lock().unwrap(), [false, false]);
+}

@@ -206,7 +206,7 @@ impl Wire<Server> {
             if part != ResponsePart::Nothing {
                 return Poll::Ready(part);
             }
-            state.http.responses.wait(response, context.waker());
+            state.wait(response, context);
             Poll::Pending
         })
     }
@@ -233,7 +233,8 @@ impl Wire<Server> {
     pub fn response_dropped(self: &Arc<Self>, response: ResponseId) {
         self.act_at(|state, now| {
             state.http.inline = None;
-            state.http.responses.forget(response);
+            let unneeded = state.http.responses.forget(response);
+            state.after.drop_waker(unneeded);
             let Some(streams) = state.streams() else { return };
             if streams.disconnected(response, now) {
                 state.machine.disconnected(Cause::WriteFailed, now);
@@ -285,7 +286,7 @@ impl State<Server> {
         let head = match streams.next(response, now, buffer) {
             ResponsePart::Head(head) => head,
             ResponsePart::Nothing => {
-                self.http.responses.wait(response, context.waker());
+                self.wait(response, context);
                 return Poll::Pending;
             }
             _ => return Poll::Ready(None),
@@ -299,6 +300,11 @@ impl State<Server> {
         Poll::Ready(Some(head))
     }
 
+    fn wait(&mut self, response: ResponseId, context: &Context<'_>) {
+        let unneeded = self.http.responses.wait(response, context.waker());
+        self.after.drop_waker(unneeded);
+    }
+
     fn streams(&mut self) -> Option<&mut Streams> {
         match &mut self.out {
             Out::Http(HttpOutboxes::Responses(streams)) => Some(streams),
@@ -308,8 +314,9 @@ impl State<Server> {
 }
 
 impl Responses {
-    /// Stores the waker of the task that sends this response.
-    fn wait(&mut self, response: ResponseId, waker: &Waker) {
+    /// Stores the waker of the task that sends this response. Returns the waker that it replaces.
+    #[must_use = "drop it after the lock is released"]
+    fn wait(&mut self, response: ResponseId, waker: &Waker) -> Option<Waker> {
         let first = self.first.get_or_insert_with(|| (response, waker.clone()));
         let known = if first.0 == response {
             Some(&mut first.1)
@@ -324,20 +331,24 @@ impl Responses {
                 }
             }
         };
-        if let Some(known) = known {
-            known.clone_from(waker);
-        }
+        let replaced = known.filter(|known| !known.will_wake(waker))?;
+        Some(std::mem::replace(replaced, waker.clone()))
     }
 
-    fn forget(&mut self, response: ResponseId) {
-        self.first.take_if(|(one, _)| *one == response);
-        let Some(streams) = self.others.get_mut() else { return };
-        if let Some(others) = streams.get_mut(&response.stream()) {
-            others.retain(|(one, _)| *one != response);
-            if others.is_empty() {
-                streams.remove(&response.stream());
-            }
+    /// Removes the waker of a response, and returns it.
+    #[must_use = "drop it after the lock is released"]
+    fn forget(&mut self, response: ResponseId) -> Option<Waker> {
+        if let Some((_, waker)) = self.first.take_if(|(one, _)| *one == response) {
+            return Some(waker);
         }
+        let streams = self.others.get_mut()?;
+        let others = streams.get_mut(&response.stream())?;
+        let at = others.iter().position(|(one, _)| *one == response);
+        let waker = at.map(|at| others.remove(at).1);
+        if others.is_empty() {
+            streams.remove(&response.stream());
+        }
+        waker
     }
 
     /// Wakes the tasks that wait for a stream, once the lock is free.
