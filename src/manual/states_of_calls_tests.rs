@@ -32,7 +32,7 @@ enum State {
 impl State {
     const fn name(self) -> &'static str {
         match self {
-            Self::Held => "held until there is a connection",
+            Self::Held => "queued until connected",
             Self::NotSent => "in the outbox",
             Self::Sent => "sent",
             Self::NeedsInput => "waits for input",
