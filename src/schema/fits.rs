@@ -40,6 +40,9 @@ impl Comparison {
             return Err(Misfit::new(Problem::WrongType));
         }
         let mut sight = Sight::of(record);
+        // The members that the kind of the object has, once a member does not fit: the tag may follow it. Members may be
+        // repeated, so the tag is looked for once only.
+        let mut of_kind = None;
         for (key, value) in object.members() {
             let Some((index, field)) = sight.named(key) else { continue };
             let is_absent = value == "null" && !matches!(field.shape, Shape::Any);
@@ -49,7 +52,8 @@ impl Comparison {
             }
             let needs = self.needs;
             if let Err(misfit) = self.value(field.shape, value) {
-                if self.is_foreign(record, index, object) {
+                let of_kind = of_kind.get_or_insert_with(|| self.sight_of_kind(record, object));
+                if of_kind.as_ref().is_some_and(|sight| sight.is_foreign(index)) {
                     self.needs = needs;
                     continue;
                 }
@@ -71,10 +75,10 @@ impl Comparison {
         Ok(())
     }
 
-    /// Whether the kind of the object does not have the field with this index. The tag may follow the field.
+    /// Returns what is known of the object from its kind alone; `None` if it has no known kind.
     #[cold]
-    fn is_foreign(&self, record: &'static Record, index: usize, object: &Object<'_, '_>) -> bool {
-        let Some(kinds) = &record.kinds else { return false };
+    fn sight_of_kind(&self, record: &'static Record, object: &Object<'_, '_>) -> Option<Sight> {
+        let kinds = record.kinds.as_ref()?;
         let mut sight = Sight::of(record);
         let tag = object.members().find(|(key, _)| *key == *kinds.tag).map(|(_, value)| value);
         let tag = tag.filter(|tag| *tag != "null").map(Str::from_literal);
@@ -82,8 +86,8 @@ impl Comparison {
             Some(tag) => tag.as_ref().is_some_and(|tag| *tag == *name),
             None => kinds.default == Some(name),
         };
-        let is_known = sight.tag(self.revision, Strictness::Tolerant, is_it);
-        is_known.is_ok() && sight.is_foreign(index)
+        sight.tag(self.revision, Strictness::Tolerant, is_it).ok()?;
+        Some(sight)
     }
 
     #[inline(always)]

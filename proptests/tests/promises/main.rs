@@ -18,6 +18,7 @@ mod operations;
 mod oracles;
 mod promises;
 mod quiet;
+mod repeated;
 mod room;
 mod scale;
 mod typed;
