@@ -132,7 +132,8 @@ impl<M: Role> ByteStream<M> {
     #[must_use = "a request in the event must be answered"]
     pub fn next_step(&mut self, now: Instant) -> Option<Step<'_, M>> {
         let Self { machine, inbox, outbox, is_disconnected } = self;
-        if inbox.is_finished() && !*is_disconnected {
+        // The inbox drops white space behind the last frame when it looks for the next one.
+        if !*is_disconnected && !inbox.has_next() && inbox.is_finished() {
             *is_disconnected = true;
             machine.disconnected(Cause::EndOfInput, now);
         }
