@@ -24,19 +24,19 @@ impl AnswerContext {
     /// Checks params that this side is about to send, and keeps the parts that their result is checked against. The
     /// shape of the params has been checked before.
     ///
-    /// Fails if the params are invalid, or begin an elicitation by URL whose id is in use.
+    /// Fails if the params are invalid, or begin an elicitation by URL whose id is known.
     pub(super) fn of(
         kind: RequestKind,
         params: &str,
         revision: Revision,
-        known: &Elicitations,
+        known: Option<&Elicitations>,
         most: usize,
     ) -> Result<Self, Misfit> {
         check_params(kind, params)?;
         let mut kept = Kept::default();
         let elicitation = elicitation_id(kind, params, revision);
         match &elicitation {
-            Some(id) if known.contains(id) => {
+            Some(id) if known.is_some_and(|known| known.contains(id)) => {
                 return Err(Misfit::at("elicitationId", Problem::NotAllowed));
             }
             // The result of an elicitation by URL has no content that counts, so no form is kept.

@@ -179,7 +179,8 @@ impl<C: Recycle> Messages<C> {
         let id = self.outgoing.next_id();
         let call = CallId(self.outgoing.next_place());
         let hold = self.must_hold(method);
-        let (known, most) = (&self.elicitations, limits.kept_bytes);
+        let most = limits.kept_bytes;
+        let known = Some(&self.elicitations).filter(|_| asked.owner.elicits_once());
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let task = self.session.task_member(asked.kind, asked.task.as_deref())?;
         if self.session.rules().tasks.asked_for && task.is_none() {
@@ -365,7 +366,7 @@ impl<C: Recycle> Messages<C> {
             AddedMembers { wants_progress, task: task.as_deref(), ..AddedMembers::default() };
         let params = params.map(Raw::trusted);
         let mut answer_context = AnswerContext::default();
-        let known = &self.elicitations;
+        let known = Some(&self.elicitations).filter(|_| asked.owner.elicits_once());
         let stamp = RequestStamp::on(&self.session, &asked.again);
         let mut params_again = core::mem::take(&mut self.spare);
         let most = cx.config.limits.kept_bytes;

@@ -114,6 +114,12 @@ impl Owner {
         matches!(self, Self::Application | Self::Subscription)
     }
 
+    /// Whether each elicitation by URL is a new one. A task may ask for the same input again, on another stream or in a
+    /// restored session.
+    pub(super) const fn elicits_once(self) -> bool {
+        !matches!(self, Self::TaskInput(_))
+    }
+
     /// Whether the request cancels a task. Such a request may be made while the connection drains.
     pub(super) const fn cancels_task(self) -> bool {
         matches!(self, Self::Poll { kind: PollKind::Cancel, .. })

@@ -78,9 +78,12 @@ impl World {
 
     /// The task requires a form under this key.
     fn require(&mut self, key: &'static str) {
-        let form = ElicitParams::form("m", ObjectSchema::default());
+        self.require_of(key, ElicitParams::form("m", ObjectSchema::default()));
+    }
+
+    fn require_of(&mut self, key: &'static str, params: ElicitParams<'static>) {
         let now = self.stage.now();
-        let needed = InputRequired::new().elicit(key, form);
+        let needed = InputRequired::new().elicit(key, params);
         self.stage.tasks.require_input(self.key, &needed, now).unwrap();
         self.settle();
     }
@@ -152,6 +155,22 @@ fn a_question_that_was_not_read_is_asked_on_the_next_stream() {
     world.streams.is_read = false;
     let waiter = world.wait("1");
     assert_eq!(world.streams.on(waiter), [question(2)]);
+    assert_eq!(world.standalone(), [changed(shown("a", "input_required"))]);
+}
+
+/// The same elicitation by URL is requested again on the next stream, with its id.
+#[test]
+fn an_elicitation_by_url_is_requested_again_with_its_id() {
+    let visit = |id: u32| {
+        let mode = r#""mode":"url","message":"m","url":"https://x.y/","elicitationId":"e""#;
+        request(&id.to_string(), "elicitation/create", &format!("{mode},{}", related("a")))
+    };
+    let mut world = World::new(10_000);
+    world.streams.is_read = true;
+    world.require_of("p", ElicitParams::url("m", "https://x.y/", "e"));
+    world.streams.is_read = false;
+    let waiter = world.wait("1");
+    assert_eq!(world.streams.on(waiter), [visit(2)]);
     assert_eq!(world.standalone(), [changed(shown("a", "input_required"))]);
 }
 
