@@ -4,6 +4,7 @@
 //! The check is fast because it rejects any unusual text, including newlines between values. The writer then writes
 //! the value member by member and reports the error, if any.
 
+use super::fits::is_integral;
 use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
 use super::writer::{number_fits, text_fits};
@@ -205,7 +206,7 @@ fn number<'t>(shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
     let behind = behind_value(text)?;
     let text = core::str::from_utf8(text.get(..text.len() - behind.len())?).ok()?;
     let number = || Number::from_literal(text).unwrap_or_else(|| Number::from(-1_i8));
-    number_fits(*shape, !text.contains(['.', 'e', 'E']), number).ok()?;
+    number_fits(*shape, is_integral(text), number).ok()?;
     Some(behind)
 }
 
