@@ -444,10 +444,9 @@ impl RemoteTask {
             // The task had a result, so this error is not its outcome.
             return self.ends(at, Outcome::TaskNotFound);
         }
-        if let Outcome::TransportFailed(_) = &outcome
-            && self.seen.progress.is_final()
-        {
-            // The transport has failed, not the task: its result can be requested again.
+        if let Outcome::TransportFailed(_) = &outcome {
+            // The transport has failed, not the task. The result can be requested again, and the peer may need that
+            // request to ask for input.
             return self.failed(at, outcome);
         }
         if is_answer || self.seen.progress.is_final() {

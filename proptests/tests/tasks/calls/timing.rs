@@ -280,6 +280,27 @@ fn a_broken_exchange_loses_no_result() {
     }
 }
 
+/// The server of a task may ask for input only on an open request for the result, so that is opened again whenever its
+/// exchange has broken off.
+///
+/// Proves L-TASK-47, L-RACE-42 for clients.
+#[test]
+fn a_broken_exchange_is_opened_again_for_input() {
+    let (ClientSide { mut client, out, mut now, .. }, _) = with_task();
+    let mut noting = Noting { out, latest: None };
+    for id in (3..30).step_by(2) {
+        now = now + Duration::from_secs(60);
+        assert_eq!(client.handle_timeout(now, &mut noting), None);
+        assert_eq!(noting.sent(), [about(id, "get")]);
+        let waits = result(id, &task("input_required"));
+        _ = client.receive(waits.as_str(), now, &mut noting);
+        assert_eq!(noting.sent(), [about(id + 1, "result")]);
+        let failure = TransportFailure::new(TransportFailureKind::BrokenOff);
+        let (poll, end) = (noting.latest.unwrap(), ExchangeEnd::Failure(failure));
+        assert_eq!(client.exchange_ended(poll, end, now, &mut noting), None);
+    }
+}
+
 /// A task whose `ttl` has passed is not polled.
 #[test]
 fn a_task_whose_time_is_over_is_not_asked_about() {
