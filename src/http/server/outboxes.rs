@@ -25,9 +25,10 @@ impl<E: EventStore> Streams<E> {
             Route::Exchange(id) => {
                 let number = self.table.stream_of(id);
                 // After the end of a request, only cancellations of requests to the client are about it. They are like
-                // other messages that are about no open request.
+                // other messages that are about no open request. Another request may have its place in the table.
+                let has_ended = number.is_none_or(|number| number == NOWHERE);
                 let is_session = matches!(self.kind, ConnectionKind::Session(_));
-                if is_session && number == Some(NOWHERE) { Some(STANDALONE) } else { number }
+                if is_session && has_ended { Some(STANDALONE) } else { number }
             }
             _ if self.kind == ConnectionKind::Modern => self.table.streams.keys().next().copied(),
             // An implicit session has no standalone stream, so its other messages are dropped.

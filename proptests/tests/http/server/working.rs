@@ -1,10 +1,11 @@
 //! Requests that need more than a response: requests to the client, and tasks.
 
+use mcp_sansio::call::Cancellation;
 use mcp_sansio::http::{EventStore, MemoryEvents};
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{Instant, ServerEvent};
+use mcp_sansio::{CallOptions, Instant, ServerEvent};
 use std::time::Duration;
 
 use super::message::{error, plain, result, with_meta};
@@ -89,6 +90,34 @@ fn questions_of_an_answered_request_are_withdrawn() {
     let listening = site.send("GET", &lines, "");
     let sent = [event(withdrawn(3)), event(withdrawn(4))];
     assert_eq!(site.read_response(listening), stream(&sent, false));
+}
+
+/// A request to the client is cancelled after the end of the request that it belongs to, and another request has the place
+/// of that one in the tables. The cancellation goes to the standalone stream.
+#[test]
+fn a_question_is_withdrawn_after_its_request() {
+    let call = plain("7", "tools/call", r#""name":"t""#);
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    let (turn, request) = site.ask(&lines, &call);
+    let now = site.now;
+    let asked = site.with_machine(request.id, |server, out| {
+        let options = CallOptions::new().parent(request.id);
+        server.call_method("roots/list", &(), options, now, out).unwrap()
+    });
+    site.respond(request.id, r#"{"content":[]}"#);
+    let roots = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    let sent = [event(roots), event(result("7", r#""content":[]"#))];
+    assert_eq!(site.read_response(turn), stream(&sent, true));
+    let (_, other) = site.ask(&lines, &call);
+    assert_eq!(other.id.index(), request.id.index());
+    let cancelled = site.with_machine(other.id, |server, out| server.cancel(asked, None, out));
+    assert_eq!(cancelled, Ok(Cancellation::Notified));
+    let listening = site.send("GET", &lines, "");
+    let withdrawn =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(site.read_response(listening), stream(&[event(withdrawn)], false));
 }
 
 /// Proves H-HTTP-114, H-HTTP-40.
