@@ -113,7 +113,8 @@ impl<'t> TaskSharing<'t> {
 
     /// Does what the requestor of a task has done to a copy of it in another process: cancels the task, or gives it the
     /// responses to the input that it requires. Anything else in the copy is ignored, and doing it twice has no further
-    /// effect. Returns the effect on the work.
+    /// effect. Returns the effect on the work; of a copy with both, [`TaskNews::CancelRequested`], after which
+    /// [`TaskView::waits_for`](super::TaskView::waits_for) shows whether the input is complete.
     ///
     /// # Errors
     ///
