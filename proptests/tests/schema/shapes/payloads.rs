@@ -154,6 +154,49 @@ fn json_text_is_written_once() {
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#]);
 }
 
+/// Peers may write an integer with a fraction, and the literal is passed on. A number that is none is refused.
+#[test]
+fn an_integer_with_a_fraction_is_passed_on() {
+    let resource =
+        |size: &str| format!(r#"{{"resources":[{{"uri":"a:b","name":"n","size":{size}}}]}}"#);
+    for (size, is_integer) in [("1024.0", true), ("1.024e3", true), ("1024.5", false)] {
+        let (mut side, id) = asked("resources/list", "", Revision::V2025_11_25);
+        let list = resource(size);
+        let sent = side.server.respond(id, &Raw::new(&list).unwrap(), &mut side.out);
+        assert_eq!(sent.is_ok(), is_integer, "{size}: {sent:?}");
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{list}}}"#);
+        assert_eq!(side.sent(), if is_integer { vec![expected] } else { vec![] });
+    }
+}
+
+/// A text whose beginning finds no room, and whose end would.
+struct Careless(usize);
+
+impl fmt::Display for Careless {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        _ = formatter.write_str(&"x".repeat(self.0));
+        formatter.write_str("end")
+    }
+}
+
+impl Serialize for Careless {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A `Display` that goes on after a write without room leaves no text with a hole.
+#[test]
+fn a_careless_display_leaves_no_hole() {
+    let (mut side, id) = asked("x/own", "", Revision::V2025_11_25);
+    side.out.set_limit(1_000);
+    let shown = |length| Json(std::collections::BTreeMap::from([("a", Careless(length))]));
+    let refused = side.server.respond(id, &shown(2_000), &mut side.out);
+    assert_eq!(refused, Err(RespondError::Encode(EncodeError::Full)));
+    side.server.respond(id, &shown(1), &mut side.out).unwrap();
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":7,"result":{"a":"xend"}}"#]);
+}
+
 /// A `Display` that fails behind some text sends none of it.
 #[test]
 fn a_value_that_cannot_be_shown_is_not_sent() {
