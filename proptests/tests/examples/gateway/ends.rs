@@ -18,6 +18,24 @@ fn pid(gateway: &Gateway) -> String {
     line.strip_prefix("pid ").unwrap().to_string()
 }
 
+/// Calls the slow tool of a server, and waits until it works on the call.
+fn begin_slow(gateway: &mut Gateway, id: &str, server: &str) {
+    let slow = tool(&format!("{server}__slow"), r#"{"ms":600000}"#);
+    let members = format!(r#"{slow},"_meta":{{"progressToken":"p"}}"#);
+    let first = gateway.ask(&in_session(id, "tools/call", &members));
+    assert!(first.contains("notifications/progress"), "{first}");
+}
+
+/// Returns the next message that is no report of progress.
+fn next_response(gateway: &Gateway) -> String {
+    loop {
+        let message = gateway.next();
+        if !message.contains("notifications/progress") {
+            return message;
+        }
+    }
+}
+
 /// The server is started again. Its lists are the same, so clients are not notified.
 #[test]
 fn a_killed_upstream_server_fails_only_its_own_calls() {
@@ -27,14 +45,10 @@ fn a_killed_upstream_server_fails_only_its_own_calls() {
     let list = gateway.ask(&in_session("1", "tools/list", ""));
     assert!(list.contains("mortal__echo") && list.contains("other__echo"));
     let pid = pid(&gateway);
-    gateway.send(&in_session("2", "tools/call", &tool("mortal__slow", r#"{"ms":600000}"#)));
-    // The response shows that the server has received the call.
-    let echo = tool("mortal__echo", r#"{"text":"x"}"#);
-    let answer = gateway.ask(&in_session("3", "tools/call", &echo));
-    assert!(answer.contains(r#""id":3,"result""#), "{answer}");
+    begin_slow(&mut gateway, "2", "mortal");
     signal("-KILL", &pid);
     assert_eq!(
-        gateway.next(),
+        next_response(&gateway),
         r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the server mortal: the connection ended first: the peer ended the connection"}}"#
     );
     gateway.error(|line| {
@@ -61,13 +75,11 @@ fn a_connection_has_ended_before_the_exit_status_is_known() {
     let mut gateway = Gateway::start(&[("a", &lingering)], &[]);
     let pid = pid(&gateway);
     gateway.open("{}");
-    gateway.send(&in_session("1", "tools/call", &tool("a__slow", r#"{"ms":600000}"#)));
-    let echo = tool("a__echo", r#"{"text":"x"}"#);
-    let answer = gateway.ask(&in_session("2", "tools/call", &echo));
-    assert!(answer.contains(r#""id":2,"result""#), "{answer}");
+    begin_slow(&mut gateway, "1", "a");
     signal("-KILL", &pid);
-    let lost = gateway.next();
+    let lost = next_response(&gateway);
     assert!(lost.contains("the connection ended first"), "{lost}");
+    let echo = tool("a__echo", r#"{"text":"x"}"#);
     let answer = gateway.ask(&in_session("3", "tools/call", &echo));
     // A call after the next connection was opened, which a busy computer can have done already, has a result.
     let is_refused = answer.contains("the server a: it is not connected; the next attempt is in");
