@@ -50,6 +50,24 @@ fn a_file_of_another_host_is_a_configuration() {
     assert!(!format!("{file:?}").contains("secret"));
 }
 
+/// The first server comes first, whatever it is called: of servers with the same resource or name, it serves them. The last
+/// one of a repeated name counts, in the place of the first.
+#[test]
+fn servers_keep_the_order_of_the_file() {
+    let file = parse(
+        r#"{"mcpServers": {
+            "trusted": {"command": "x"}, "off": {"disabled": true, "command": "x"}, "attic": {"command": "x"},
+            "b": {"command": "x"}, "trusted": {"command": "y"}
+        }}"#,
+    );
+    let names: Vec<&str> = file.gateway.upstreams.iter().map(|one| &*one.name).collect();
+    assert_eq!(names, ["trusted", "attic", "b"]);
+    let UpstreamTransport::Command(command) = &file.gateway.upstreams[0].transport else {
+        panic!()
+    };
+    assert_eq!(command.program, "y");
+}
+
 #[test]
 fn members_of_the_gateway_are_read() {
     let file = parse(

@@ -27,11 +27,13 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use jsonc_parser::errors::ParseError;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::server_entry::{ServerEntry, scopes};
@@ -64,12 +66,46 @@ pub(super) fn mistake(place: impl Into<String>, problem: impl Into<String>) -> C
     ConfigError { place: place.into(), problem: problem.into() }
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct File {
     #[serde(rename = "mcpServers")]
     servers: serde_json::Map<String, Value>,
     #[serde(default = "no_members")]
     gateway: Value,
+}
+
+/// The order of the file, which a [`serde_json::Map`] does not keep.
+#[derive(serde::Deserialize)]
+struct Order {
+    #[serde(rename = "mcpServers")]
+    servers: Names,
+}
+
+/// The names of the servers. One that is repeated occurs more than once.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Names;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, IgnoredAny)) = members.next_entry()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
 }
 
 fn no_members() -> Value {
@@ -94,7 +130,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 const MEMBERS: [&str; 8] =
     ["command", "args", "env", "cwd", "url", "serverUrl", "headers", "gateway"];
 
-#[derive(Default, Deserialize)]
+#[derive(Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Gateway {
     name: Option<String>,
@@ -110,14 +146,14 @@ struct Gateway {
     page_size: Option<usize>,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Tls {
     certificate: PathBuf,
     key: PathBuf,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Authorization {
     resource: String,
@@ -138,12 +174,15 @@ impl ConfigFile {
         text: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        let value: Option<Value> = parse_to_serde_value(text, &OPTIONS)
-            .map_err(|error| mistake("the file", error.to_string()))?;
+        let of_text = |error: ParseError| mistake("the file", error.to_string());
+        let value: Option<Value> = parse_to_serde_value(text, &OPTIONS).map_err(of_text)?;
         let value = value.ok_or_else(|| mistake("the file", "it is empty"))?;
-        let file: File = read(value, "")?;
+        let mut file: File = read(value, "")?;
+        let order: Order = parse_to_serde_value(text, &OPTIONS).map_err(of_text)?;
         let mut upstreams = Vec::new();
-        for (name, mut server) in file.servers {
+        for name in order.servers.0 {
+            // The last one of a name counts.
+            let Some(mut server) = file.servers.remove(&name) else { continue };
             match server.get("disabled") {
                 Some(Value::Bool(true)) => continue,
                 None | Some(Value::Bool(false) | Value::Null) => {}
