@@ -36,7 +36,7 @@ struct waiting {
     unsigned steps;
 };
 
-enum { MOST_WAITING = 64, STEPS = 4 };
+enum { MOST_WAITING = 64, STEPS = 4, MOST_UNSENT = 1 << 16 };
 static struct waiting waiting[MOST_WAITING];
 
 // How long a client may read nothing of the last output, after the end of the connection.
@@ -243,7 +243,9 @@ int main(void) {
             if (patience < deadline) deadline = patience;
         }
         struct pollfd streams[2] = {
-            {.fd = is_reading ? STDIN_FILENO : -1, .events = POLLIN},
+            // The requests of a client that does not read its responses wait: more responses would find no room. The end
+            // of the input is noticed in any case.
+            {.fd = is_reading ? STDIN_FILENO : -1, .events = length < MOST_UNSENT ? POLLIN : 0},
             {.fd = length != 0 ? STDOUT_FILENO : -1, .events = POLLOUT},
         };
         if (!wait_for(streams, deadline)) break;

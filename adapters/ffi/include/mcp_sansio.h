@@ -134,8 +134,8 @@ McpStatus mcp_client_new(const char *config,
 void mcp_free(McpConnection *connection);
 
 // Copies input in, and returns how many bytes were taken: fewer than `length` while events wait, and of a large input.
-// Call [`mcp_next_event`] until it returns `false`, and feed the rest. After [`McpStatus::Panicked`] it takes all input,
-// so that no loop waits for it; [`mcp_is_closed`] is `true` then.
+// Call [`mcp_next_event`] until it returns `false`, and feed the rest. If it fails, it takes all input, so that no loop
+// waits for it: an argument is wrong, or [`mcp_is_closed`] is `true` after [`McpStatus::Panicked`].
 //
 // # Safety
 //

@@ -122,8 +122,8 @@ pub unsafe extern "C" fn mcp_free(connection: *mut McpConnection) {
 }
 
 /// Copies input in, and returns how many bytes were taken: fewer than `length` while events wait, and of a large input.
-/// Call [`mcp_next_event`] until it returns `false`, and feed the rest. After [`McpStatus::Panicked`] it takes all input,
-/// so that no loop waits for it; [`mcp_is_closed`] is `true` then.
+/// Call [`mcp_next_event`] until it returns `false`, and feed the rest. If it fails, it takes all input, so that no loop
+/// waits for it: an argument is wrong, or [`mcp_is_closed`] is `true` after [`McpStatus::Panicked`].
 ///
 /// # Safety
 ///
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn mcp_feed(
             Ok(())
         })
     };
-    if status == McpStatus::Panicked { length } else { taken }
+    if status == McpStatus::Ok { taken } else { length }
 }
 
 /// Notes the end of the input. Do not read again. A server may still answer its open requests.

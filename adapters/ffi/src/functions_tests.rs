@@ -75,6 +75,10 @@ fn results_are_written_to_memory_that_is_not_initialised() {
             McpStatus::InvalidArgument
         );
         assert_eq!(last_error(), "call is null");
+        // All of it is taken, so that no loop feeds it for ever.
+        assert_eq!(mcp_feed(connection, std::ptr::null(), 10), 10);
+        assert_eq!(last_error(), "input is null");
+        assert_eq!(mcp_feed(connection, std::ptr::null(), 0), 0);
         assert!(mcp_unsent(connection, null_mut()).is_null());
         assert_eq!(last_error(), "length is null");
         assert!(!mcp_next_event(connection, 0, null_mut()));
@@ -94,7 +98,7 @@ fn impossible_lengths_are_refused() {
     let length = usize::MAX;
     // SAFETY: the lengths are refused, and the connection is freed at the end.
     unsafe {
-        assert_eq!(mcp_feed(connection, b"x".as_ptr(), length), 0);
+        assert_eq!(mcp_feed(connection, b"x".as_ptr(), length), length);
         assert_eq!(last_error(), "input has an impossible length");
         let text = b"x".as_ptr().cast();
         let status = mcp_notify(connection, text, length, text, 1);

@@ -8,7 +8,8 @@
 //! 2. [`mcp_next_event`] until it returns `false`. Answer requests with [`mcp_respond`] or [`mcp_reject`], now or later.
 //! 3. Write [`mcp_unsent`], and report how much of it was written with [`mcp_sent`]. Then do step 2 again: notifications may
 //!    have waited for room.
-//! 4. Wait for input, for room to write, and until [`mcp_deadline`].
+//! 4. Wait for input, for room to write, and until [`mcp_deadline`]. Do not wait for input while much is unsent, 64 KiB for
+//!    example: a peer that does not read its responses would fill the outbox, and the next responses would find no room.
 //!
 //! `examples/poll_server.c` is such a loop on `poll(2)`. The header `include/mcp_sansio.h` is generated from this crate.
 //!

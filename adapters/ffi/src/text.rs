@@ -29,7 +29,7 @@ pub(crate) fn not_null<T>(place: *mut T, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the bytes at a pointer; none if it is null. `name` is that of the argument. No object is larger than
+/// Returns the bytes at a pointer, which may be null if there are none. `name` is that of the argument. No object is larger than
 /// `isize::MAX` bytes, so a greater length is an error of the caller: a negative number, for example.
 ///
 /// # Safety
@@ -44,8 +44,11 @@ pub(crate) unsafe fn bytes<'t>(
         let text = format!("{name} has an impossible length");
         return Err(Failure::new(McpStatus::InvalidArgument, text));
     }
-    if bytes.is_null() || length == 0 {
+    if length == 0 {
         return Ok(&[]);
+    }
+    if bytes.is_null() {
+        return Err(Failure::new(McpStatus::InvalidArgument, format!("{name} is null")));
     }
     // SAFETY: the caller promises it.
     Ok(unsafe { slice::from_raw_parts(bytes, length) })
@@ -61,9 +64,6 @@ pub(crate) unsafe fn text<'t>(
     length: usize,
     name: &str,
 ) -> Result<&'t str, Failure> {
-    if start.is_null() && length != 0 {
-        return Err(Failure::new(McpStatus::InvalidArgument, format!("{name} is null")));
-    }
     // SAFETY: the caller promises it.
     let bytes = unsafe { bytes(start.cast(), length, name) }?;
     str::from_utf8(bytes)
