@@ -125,7 +125,9 @@ pub(crate) fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
 pub(crate) fn is_control(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
         _ => character.is_control(),
     }
 }
@@ -136,8 +138,8 @@ mod tests {
 
     #[test]
     fn orders_to_a_terminal_are_shown_and_not_followed() {
-        let text = "a\u{1b}[2J\u{7}\tb\n\u{202e}c\u{9b}";
-        assert_eq!(shown(text, true), "a\\u{1b}[2J\\u{7}\tb\n\\u{202e}c\\u{9b}");
+        let text = "a\u{1b}[2J\u{7}\tb\n\u{202e}c\u{9b}\u{61c}";
+        assert_eq!(shown(text, true), "a\\u{1b}[2J\\u{7}\tb\n\\u{202e}c\\u{9b}\\u{61c}");
         assert_eq!(shown(text, false), text);
     }
 }
