@@ -27,6 +27,10 @@ need() {
     for pair in "$@"; do
         command=${pair%%=*}
         has "$command" && continue
+        if [ "${CI:-}" != true ] && ! command -v apt-get >/dev/null; then
+            echo "NOT INSTALLED: ${pair#*=}, because there is no apt-get; tests that need it say that they have not run"
+            continue
+        fi
         echo "$command is missing; installing ${pair#*=}"
         install "${pair#*=}"
         has "$command" || { echo "still no $command" >&2; return 1; }
