@@ -278,7 +278,8 @@ impl<C: Recycle> Messages<C> {
     /// Sends a message of the machine itself. Returns whether the message was written.
     ///
     /// It may use the reserve of the outbox. A peer that fills the reserve, too, does not read, and the connection
-    /// closes. A message that does not fit even an empty outbox is no fault of the peer.
+    /// closes. A message that does not fit even an empty outbox is no fault of the peer, nor is one for a stream that the
+    /// peer need not open.
     pub(crate) fn send_own(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -289,7 +290,7 @@ impl<C: Recycle> Messages<C> {
         let outbox = cx.out.outbox(route);
         let has_unread = !outbox.is_empty();
         if let Err(error) = outbox.append(Room::Reserve, Tag::Nothing, write) {
-            if has_unread && error == EncodeError::Full {
+            if has_unread && error == EncodeError::Full && cx.out.has_reader(route) {
                 self.lifecycle.close(Cause::OutboxOverflow);
             }
             return false;

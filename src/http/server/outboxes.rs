@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::config::ResponseMode;
 use super::events::EventStore;
 use super::stream::Purpose;
-use super::stream_table::{NOWHERE, STANDALONE};
+use super::stream_table::STANDALONE;
 use super::streams::{ConnectionKind, Streams};
 use crate::connection::{Observation, Outboxes, Route};
 use crate::frame::Outbox;
@@ -23,12 +23,13 @@ impl<E: EventStore> Streams<E> {
         match route {
             Route::Stream(number) => Some(number),
             Route::Exchange(id) => {
-                let number = self.table.stream_of(id);
                 // After the end of a request, only cancellations of requests to the client are about it. They are like
-                // other messages that are about no open request. Another request may have its place in the table.
-                let has_ended = number.is_none_or(|number| number == NOWHERE);
+                // other messages that are about no open request.
                 let is_session = matches!(self.kind, ConnectionKind::Session(_));
-                if is_session && has_ended { Some(STANDALONE) } else { number }
+                if is_session && self.table.has_ended(id) {
+                    return Some(STANDALONE);
+                }
+                self.table.stream_of(id)
             }
             _ if self.kind == ConnectionKind::Modern => self.table.streams.keys().next().copied(),
             // An implicit session has no standalone stream, so its other messages are dropped.
@@ -105,9 +106,14 @@ impl<E: EventStore> Outboxes for Streams<E> {
     }
 
     fn has_reader(&self, route: Route) -> bool {
+        let is_of_connection = match route {
+            Route::Connection => true,
+            Route::Exchange(id) => self.table.has_ended(id),
+            _ => false,
+        };
         match self.kind {
             ConnectionKind::OneStream(_) => true,
-            _ if route != Route::Connection => true,
+            _ if !is_of_connection => true,
             ConnectionKind::Session(_) => {
                 let standalone = self.table.streams.get(&STANDALONE);
                 standalone.is_some_and(|stream| stream.response.is_some())

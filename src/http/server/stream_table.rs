@@ -54,6 +54,15 @@ impl StreamTable {
         (known == id).then_some(number)
     }
 
+    /// Whether a request has ended. Another one may have its place in the table since then.
+    pub(super) fn has_ended(&self, id: IncomingId) -> bool {
+        match self.stream_of_request(id) {
+            Some(number) => number == NOWHERE,
+            // A request whose POST is being received may have no stream yet.
+            None => self.current.is_none(),
+        }
+    }
+
     /// Returns the stream of a request. A new request is assigned to the stream that is being received.
     pub(super) fn stream_of(&mut self, id: IncomingId) -> Option<u32> {
         if let Some(number) = self.stream_of_request(id) {

@@ -120,6 +120,28 @@ fn a_question_is_withdrawn_after_its_request() {
     assert_eq!(site.read_response(listening), stream(&[event(withdrawn)], false));
 }
 
+/// A client need not open the standalone stream. Cancellations that find no room on it are dropped, and the session goes on.
+#[test]
+fn cancellations_that_no_stream_carries_do_not_end_the_session() {
+    let call = plain("7", "tools/call", r#""name":"t""#);
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    for _ in 0..1_500 {
+        let (turn, request) = site.ask(&lines, &call);
+        let now = site.now;
+        let asked = site.with_machine(request.id, |server, out| {
+            let options = CallOptions::new().parent(request.id);
+            server.call_method("roots/list", &(), options, now, out).unwrap()
+        });
+        site.respond(request.id, r#"{"content":[]}"#);
+        assert!(site.read_response(turn).is_over);
+        site.with_machine(request.id, |server, out| server.cancel(asked, None, out)).unwrap();
+    }
+    let (_, request) = site.ask(&lines, &call);
+    site.respond(request.id, r#"{"content":[]}"#);
+}
+
 /// Proves H-HTTP-114, H-HTTP-40.
 #[test]
 fn tasks_extension_must_be_declared_by_both_sides() {
