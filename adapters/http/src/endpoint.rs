@@ -330,6 +330,8 @@ impl Inner {
                 share.shrink(bytes);
                 Carried::of_post(wire, accepted, share).holding(open)
             }
+            // The notification needs no processing.
+            Destination::Discarded => return Err(Reply::empty(202)),
             _ => return Err(Reply::empty(501)),
         };
         Ok(Some(carried))

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::http::kit::{Served, let_pass};
+use mcp_sansio::RevisionSet;
+use mcp_sansio_http::EndpointOptions;
+
+use crate::http::kit::{Served, let_pass, server_config};
 use crate::http::raw::{Raw, modern, modern_body, modern_fields, post};
 
 /// Refused requests: for another host, for another path, and with a method of HTTP that the endpoint does not have.
@@ -63,4 +66,19 @@ async fn a_response_announces_the_end_of_the_connection() {
         assert_eq!((answer.status(), answer.field("connection")), ("404", Some("close")));
         assert_eq!(raw.until("x").await, None, "it has ended");
     }
+}
+
+/// A notification of a session, at an endpoint without sessions, needs no processing.
+#[tokio::test]
+async fn a_notification_that_is_discarded_is_accepted() {
+    let mut config = server_config();
+    config.revisions = RevisionSet::MODERN;
+    let served = Served::with(config, EndpointOptions::new(), Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(post("", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)).await;
+    let answer = raw.answer().await;
+    assert_eq!((answer.status(), answer.field("connection")), ("202", None));
+    // The connection goes on.
+    raw.send(modern(2, "echo", "again")).await;
+    assert_eq!(raw.answer().await.status(), "200");
 }
