@@ -193,6 +193,20 @@ async fn a_client_without_the_task_does_not_see_that_of_the_server() {
     }
 }
 
+/// Nor does a modern client that follows the task of the gateway see it in the result.
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_task_does_not_name_that_of_the_server() {
+    let old = Fake::legacy("old");
+    let gateway = start(&[&old]).await;
+    let bob = Peer::modern(&gateway, "bob").await;
+    bob.tools().await;
+    let params = Json(json!({"name": "old__task", "arguments": {"label": "x", "ms": 1_000}}));
+    let options = CallOptions::new().task(TaskOptions::new());
+    let reply = bob.handle().call_method("tools/call", &params, options).await.unwrap();
+    let text = reply.raw().as_json();
+    assert!(text.contains("old x") && !text.contains("related-task"), "{text}");
+}
+
 /// In a session, log messages need no request in progress.
 #[tokio::test(start_paused = true)]
 async fn the_client_of_a_task_gets_the_notifications_of_its_server() {
