@@ -7,9 +7,11 @@ use core::time::Duration;
 use serde::ser::Serialize;
 
 use super::RELATED;
+use super::config::TasksConfig;
 use super::error::TaskError;
 use super::key::TaskKey;
 use super::record::{Asking, INPUT_BYTES, Record, State, StoredError, StoredResult, Wanted};
+use super::records::Records;
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::codes::ErrorCode;
@@ -65,7 +67,9 @@ impl Tasks {
         message: &str,
         now: Instant,
     ) -> Result<(), TaskError> {
-        self.fail_saying(key, code, message, None::<&()>, now)
+        let error = self.records.failure(&self.config, key, (code, message), None::<&()>)?;
+        self.end(key, State::Failed(error), now);
+        Ok(())
     }
 
     /// Fails a task with additional data, any JSON.
@@ -83,31 +87,7 @@ impl Tasks {
         data: &T,
         now: Instant,
     ) -> Result<(), TaskError> {
-        self.fail_saying(key, code, message, Some(data), now)
-    }
-
-    fn fail_saying<T: Serialize + ?Sized>(
-        &mut self,
-        key: TaskKey,
-        code: ErrorCode,
-        message: &str,
-        data: Option<&T>,
-        now: Instant,
-    ) -> Result<(), TaskError> {
-        let record = self.records.becoming(key, Status::Failed)?;
-        let code = code_in(record.request.revision, code)?;
-        let data = data.map(Raw::from_serialize).transpose()?;
-        let data = data.map(|data| String::from(data.as_json()));
-        if data.as_ref().is_some_and(|data| self.config.result_bytes < data.len()) {
-            return Err(EncodeError::Full.into());
-        }
-        if data.as_ref().is_some_and(|data| !self.records.has_room_for(&self.config, data.len())) {
-            return Err(TaskError::TooManyBytes);
-        }
-        let room =
-            self.records.room(&self.config).saturating_sub(data.as_ref().map_or(0, String::len));
-        let most = room.min(self.config.result_bytes).max(SHORT_MESSAGE);
-        let error = StoredError { code, message: String::from(cut(message, most)), data };
+        let error = self.records.failure(&self.config, key, (code, message), Some(data))?;
         self.end(key, State::Failed(error), now);
         Ok(())
     }
@@ -348,6 +328,32 @@ impl Tasks {
 
 /// The length of an error message that is stored in any case.
 const SHORT_MESSAGE: usize = 200;
+
+impl Records {
+    /// Returns the error that a task is about to fail with, within the limits.
+    fn failure<T: Serialize + ?Sized>(
+        &self,
+        config: &TasksConfig,
+        key: TaskKey,
+        (code, message): (ErrorCode, &str),
+        data: Option<&T>,
+    ) -> Result<StoredError, TaskError> {
+        let record = self.becoming(key, Status::Failed)?;
+        let code = code_in(record.request.revision, code)?;
+        let data = data.map(Raw::from_serialize).transpose()?;
+        let data = data.map(|data| String::from(data.as_json()));
+        let length = data.as_ref().map_or(0, String::len);
+        if config.result_bytes < length {
+            return Err(EncodeError::Full.into());
+        }
+        if data.is_some() && !self.has_room_for(config, length) {
+            return Err(TaskError::TooManyBytes);
+        }
+        let room = self.room(config).saturating_sub(length);
+        let most = room.min(config.result_bytes).max(SHORT_MESSAGE);
+        Ok(StoredError { code, message: String::from(cut(message, most)), data })
+    }
+}
 
 /// Cuts a text to at most so many bytes.
 fn cut(text: &str, most: usize) -> &str {

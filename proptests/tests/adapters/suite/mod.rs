@@ -11,7 +11,7 @@ mod hiding;
 mod keeping;
 mod kit;
 mod locks;
-mod pipes;
+pub(crate) mod pipes;
 // Its servers are scripts of the shell, and its statuses have signals.
 #[cfg(unix)]
 mod processes;

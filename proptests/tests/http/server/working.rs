@@ -5,7 +5,7 @@ use mcp_sansio::http::{EventStore, MemoryEvents};
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
 use mcp_sansio::testing::Choices;
-use mcp_sansio::{CallOptions, Instant, ServerEvent};
+use mcp_sansio::{CallId, CallOptions, IncomingId, Instant, ServerEvent};
 use std::time::Duration;
 
 use super::message::{error, plain, result, with_meta};
@@ -92,6 +92,15 @@ fn questions_of_an_answered_request_are_withdrawn() {
     assert_eq!(site.read_response(listening), stream(&sent, false));
 }
 
+/// Asks the client for its roots on behalf of a request.
+fn ask_for_roots(site: &mut Site, request: IncomingId) -> CallId {
+    let now = site.now;
+    site.with_machine(request, |server, out| {
+        let options = CallOptions::new().parent(request);
+        server.call_method("roots/list", &(), options, now, out).unwrap()
+    })
+}
+
 /// A request to the client is cancelled after the end of the request that it belongs to, and another request has the place
 /// of that one in the tables. The cancellation goes to the standalone stream.
 #[test]
@@ -101,11 +110,7 @@ fn a_question_is_withdrawn_after_its_request() {
     let session = site.open("2025-06-18");
     let lines = in_session(&session);
     let (turn, request) = site.ask(&lines, &call);
-    let now = site.now;
-    let asked = site.with_machine(request.id, |server, out| {
-        let options = CallOptions::new().parent(request.id);
-        server.call_method("roots/list", &(), options, now, out).unwrap()
-    });
+    let asked = ask_for_roots(&mut site, request.id);
     site.respond(request.id, r#"{"content":[]}"#);
     let roots = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
     let sent = [event(roots), event(result("7", r#""content":[]"#))];
@@ -127,13 +132,9 @@ fn cancellations_that_no_stream_carries_do_not_end_the_session() {
     let mut site = Site::new();
     let session = site.open("2025-06-18");
     let lines = in_session(&session);
-    for _ in 0..1_500 {
+    for _ in 0..3_000 {
         let (turn, request) = site.ask(&lines, &call);
-        let now = site.now;
-        let asked = site.with_machine(request.id, |server, out| {
-            let options = CallOptions::new().parent(request.id);
-            server.call_method("roots/list", &(), options, now, out).unwrap()
-        });
+        let asked = ask_for_roots(&mut site, request.id);
         site.respond(request.id, r#"{"content":[]}"#);
         assert!(site.read_response(turn).is_over);
         site.with_machine(request.id, |server, out| server.cancel(asked, None, out)).unwrap();
